@@ -1,0 +1,40 @@
+//! Estimators of causal effects on tables and on models, and the rules that combine imputations.
+
+/// The effect that is estimated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Estimand {
+    /// Average treatment effect: mean of `Y(arm) - Y(reference)` over everyone.
+    Ate,
+    /// Average effect on the treated: the same over the units of the arm.
+    Att,
+}
+
+/// The estimator.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Estimator {
+    /// Difference in means, no adjustment.
+    DifferenceInMeans,
+    /// Hajek inverse-propensity weighting with a logistic propensity, clipped.
+    Ipw,
+    /// Cross-fitted augmented inverse-propensity weighting.
+    Aipw,
+    /// Linear regression with arm-covariate interactions.
+    Regression,
+    /// The effect in a fitted model itself, by its own propensities and outcome regressions.
+    Model,
+}
+
+/// One estimate from one table or one model, in the outcome's own units.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Estimate {
+    /// The point estimate.
+    pub value: f64,
+    /// The within-variance: the sampling variance that the estimator reports for the rows it saw.
+    pub variance: f64,
+    /// The number of rows that it saw.
+    pub rows: f64,
+    /// How many rows had their propensity clipped (0 for estimators without one).
+    pub clipped: f64,
+}

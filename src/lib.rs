@@ -1,0 +1,30 @@
+//! `dpcausal`: spend a privacy budget once, on the statistics that causal answers depend on, and get
+//! from that one release synthetic microdata, multiple imputations and estimates with honest intervals.
+//!
+//! The rooms stand in the order in which data flow; each imports only from rooms above it.
+//!
+//! | room | what lives there |
+//! |---|---|
+//! | [`schema`] | the public description of a table, and of the statistics one may ask of it |
+//! | [`privacy`] | `Confidential<T>`, accounting, exact samplers, mechanisms, the ledger |
+//! | [`table`] | reading, coding, counting and writing tables; the only room that names Polars |
+//! | [`workload`] | workload files: mechanism, blocks, budget shares, adjacency |
+//! | [`release`] | the release document |
+//! | [`measure`] | what to measure and when, one file per mechanism |
+//! | [`model`] | domain, factors, junction tree, belief propagation, calibration, sampling |
+//! | [`impute`] | posterior draws of the moments, refits, imputed tables |
+//! | [`estimate`] | estimators on tables and on models, combining rules |
+//! | [`report`] | text tables, JSON, pictures |
+//! | [`cli`] | one file per subcommand: arguments and printing, no statistics |
+
+pub mod cli;
+pub mod estimate;
+pub mod impute;
+pub mod measure;
+pub mod model;
+pub mod privacy;
+pub mod release;
+pub mod report;
+pub mod schema;
+pub mod table;
+pub mod workload;

@@ -1,0 +1,42 @@
+//! A value computed from confidential data, which only a mechanism can turn into a plain one.
+
+/// Anything computed from confidential data.
+///
+/// It has no `Debug`, `Display`, `Serialize`, `Clone` or `Deref`, and no public way to the value: the
+/// mechanisms of this room open it, after they charged the accountant. Rooms above can transform it
+/// inside the wrapper.
+///
+/// ```compile_fail
+/// fn leak(count: dpcausal::privacy::Confidential<i64>) {
+///     println!("{}", count);
+/// }
+/// ```
+/// ```compile_fail
+/// fn leak(count: dpcausal::privacy::Confidential<i64>) -> i64 {
+///     *count
+/// }
+/// ```
+/// ```compile_fail
+/// fn leak(count: &dpcausal::privacy::Confidential<i64>) -> String {
+///     serde_json::to_string(count).unwrap()
+/// }
+/// ```
+pub struct Confidential<T>(T);
+
+impl<T> Confidential<T> {
+    /// Wraps a value computed from confidential data.
+    pub fn new(value: T) -> Self {
+        Confidential(value)
+    }
+
+    /// Computes another confidential value from this one. The function must be pure: it is the one
+    /// place where a reviewer looks for side effects that would leak.
+    pub(crate) fn map<U>(self, f: impl FnOnce(T) -> U) -> Confidential<U> {
+        Confidential(f(self.0))
+    }
+
+    /// The value itself, for the mechanisms of this room only.
+    pub(in crate::privacy) fn open(self) -> T {
+        self.0
+    }
+}
