@@ -1,5 +1,9 @@
 //! Estimators of causal effects on tables and on models, and the rules that combine imputations.
 
+mod effect;
+
+pub use effect::{Effect, Route};
+
 /// The effect that is estimated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
