@@ -1,1 +1,107 @@
-//! (to be written)
+//! What to measure and when: from schema and workload to a plan, from a plan and data to a release.
+//!
+//! A [`Plan`] is made of public quantities only and can be looked at before any data are touched.
+//! [`run`] counts the data in one pass, has the ledger record the whole cost, and only then draws noise.
+
+mod causal;
+mod plan;
+
+pub use plan::{Guarantee, Plan, PlannedMeasurement, default_delta};
+
+use crate::privacy::{Accountant, Authorisation, Confidential, NoiseSource, PrivacyError};
+use crate::release::{Accounting, DeploymentCard, FORMAT, MeasuredAxis, Measurement, Provenance, Release};
+use crate::schema::{Query, SCALE, SchemaFile};
+use crate::workload::WorkloadFile;
+
+/// Why a plan can't be made or carried out.
+#[derive(Debug, thiserror::Error)]
+pub enum MeasureError {
+    /// Adjacency, budget and schema do not go together.
+    #[error("{0}")]
+    Configuration(String),
+    /// The privacy room refused.
+    #[error(transparent)]
+    Privacy(#[from] PrivacyError),
+    /// A query has more cells than memory can address.
+    #[error("the answer to {query} would have more cells than can be addressed; use fewer or coarser bins")]
+    TooManyCells {
+        /// The query's name.
+        query: String,
+    },
+}
+
+/// The public documents that a release embeds.
+#[derive(Debug, Clone)]
+pub struct Documents {
+    /// The schema as written.
+    pub schema: SchemaFile,
+    /// The workload as written.
+    pub workload: WorkloadFile,
+}
+
+/// Draws the noise of a plan and writes the release.
+///
+/// `answers` holds the exact answers to `plan.queries()`, in order. The authorisation stands for the
+/// whole cost of the plan: whoever holds it has the charge in the ledger already (or declined one).
+///
+/// # Errors
+/// Where the accountant or the sampler refuses; nothing is released then, and the charge stays.
+pub fn run(
+    plan: &Plan,
+    documents: Documents,
+    id: String,
+    answers: Confidential<Vec<Vec<i64>>>,
+    authorisation: Authorisation,
+    noise: &mut NoiseSource,
+) -> Result<Release, MeasureError> {
+    let mut accountant = Accountant::new(authorisation);
+    let mut measurements = Vec::with_capacity(plan.measurements.len());
+    for (planned, answer) in plan.measurements.iter().zip(answers.into_parts()) {
+        let noisy = planned.mechanism.release(answer, &mut accountant, noise)?;
+        measurements.push(Measurement {
+            block: planned.block,
+            name: planned.query.name.clone(),
+            axes: measured_axes(plan, &planned.query),
+            shape: planned.query.shape(&plan.schema),
+            mechanism: "discrete-gaussian".into(),
+            scale: SCALE,
+            sigma: planned.mechanism.sigma(),
+            sigma_squared: u128::from(planned.mechanism.sigma()).pow(2).to_string(),
+            sensitivity_squared: planned.mechanism.sensitivity().squared().to_string(),
+            cost: planned.mechanism.cost(),
+            values: noisy.values,
+        });
+    }
+    let accounting = Accounting {
+        accountant: plan.workload.accountant,
+        adjacency: plan.workload.adjacency,
+        max_rows_per_unit: plan.schema.unit.max_rows(),
+        budget: plan.guarantee.budget,
+        spent: accountant.spent(),
+        delta: plan.guarantee.delta,
+        epsilon: plan.guarantee.epsilon(accountant.spent()),
+    };
+    Ok(Release {
+        format: FORMAT.into(),
+        id,
+        mechanism: "causal".into(),
+        provenance: Provenance {
+            program: env!("CARGO_PKG_NAME").into(),
+            version: env!("CARGO_PKG_VERSION").into(),
+            insecure_seed: noise.is_insecure(),
+        },
+        deployment_card: DeploymentCard::new(&plan.schema, &accounting, measurements.len()),
+        accounting,
+        measurements,
+        schema: documents.schema,
+        workload: documents.workload,
+    })
+}
+
+fn measured_axes(plan: &Plan, query: &Query) -> Vec<MeasuredAxis> {
+    query
+        .axes
+        .iter()
+        .map(|axis| MeasuredAxis { column: plan.schema.columns[axis.column].name.clone(), feature: axis.feature })
+        .collect()
+}

@@ -40,3 +40,10 @@ impl<T> Confidential<T> {
         self.0
     }
 }
+
+impl<T> Confidential<Vec<T>> {
+    /// The parts of an answer whose number is public: one per query.
+    pub(crate) fn into_parts(self) -> impl Iterator<Item = Confidential<T>> {
+        self.0.into_iter().map(Confidential)
+    }
+}

@@ -1,1 +1,290 @@
-//! (to be written)
+//! The release: the one document that leaves the confidential side.
+//!
+//! A release is JSON, `"format": "dpcausal.release/1"`. It holds noisy integers, the law of their noise,
+//! the accounting, and the public documents (schema, workload) that give them meaning. It holds no
+//! exact count, no hash of the data, no path and no time. Everything downstream (`reconstruct`,
+//! `impute`, `analyze`) reads nothing else.
+
+mod card;
+
+pub use card::DeploymentCard;
+
+use crate::privacy::{AccountantKind, Adjacency, Budget, Cost};
+use crate::schema::{Axis, Feature, Query, SCALE, Schema, SchemaFile};
+use crate::workload::{Block, Workload, WorkloadFile};
+use serde::{Deserialize, Serialize};
+
+/// The format that this version writes.
+pub const FORMAT: &str = "dpcausal.release/1";
+
+/// What is wrong with a release document.
+#[derive(Debug, thiserror::Error)]
+pub enum ReleaseError {
+    /// It is no JSON, or a field is missing, unknown or of the wrong type.
+    #[error("{file}:{line}:{column}: this is not a release document: {message}")]
+    Syntax {
+        /// The file's name.
+        file: String,
+        /// Line, from 1.
+        line: usize,
+        /// Column, from 1.
+        column: usize,
+        /// What the parser says.
+        message: String,
+    },
+    /// The format is not one that this version reads.
+    #[error("{file}: the format is {found:?}; this version ({version}) reads {FORMAT:?}; use the version of dpcausal that wrote the release")]
+    Format {
+        /// The file's name.
+        file: String,
+        /// The format found.
+        found: String,
+        /// This version.
+        version: &'static str,
+    },
+    /// It contradicts itself.
+    #[error("{file}: {message}; the file was changed after it was written: ask its publisher for a fresh copy")]
+    Inconsistent {
+        /// The file's name.
+        file: String,
+        /// What does not fit.
+        message: String,
+    },
+}
+
+/// How the budget was accounted.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Accounting {
+    /// The accountant.
+    pub accountant: AccountantKind,
+    /// The adjacency that the guarantee is about.
+    pub adjacency: Adjacency,
+    /// The largest number of rows of one privacy unit.
+    pub max_rows_per_unit: u32,
+    /// The budget as it was asked for.
+    pub budget: Budget,
+    /// What was spent, all measurements together.
+    pub spent: Cost,
+    /// The delta at which `epsilon` is stated, where one was given.
+    pub delta: Option<f64>,
+    /// The epsilon that the spent cost implies at `delta`.
+    pub epsilon: Option<f64>,
+}
+
+/// One axis of a measured array.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MeasuredAxis {
+    /// The column's name.
+    pub column: String,
+    /// What was taken of it.
+    pub feature: Feature,
+}
+
+/// One noisy answer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Measurement {
+    /// The block of the workload that it belongs to.
+    pub block: Block,
+    /// The query's name.
+    pub name: String,
+    /// The axes of the array, slowest first.
+    pub axes: Vec<MeasuredAxis>,
+    /// The number of cells along each axis.
+    pub shape: Vec<usize>,
+    /// The mechanism: `discrete-gaussian`.
+    pub mechanism: String,
+    /// How many units of `values` one record is.
+    pub scale: i64,
+    /// The exact scale parameter of the noise, in the units of `values`: its variance proxy is `sigma^2`.
+    pub sigma: u64,
+    /// `sigma^2`, exact, in decimal (it may exceed what a JSON reader keeps as a number).
+    pub sigma_squared: String,
+    /// The squared L2 sensitivity, exact, in squared units of `values`, in decimal.
+    pub sensitivity_squared: String,
+    /// What the measurement cost.
+    pub cost: Cost,
+    /// The noisy sums, row-major.
+    pub values: Vec<i64>,
+}
+
+impl Measurement {
+    /// The noisy sums in records.
+    pub fn records(&self) -> Vec<f64> {
+        self.values.iter().map(|&v| v as f64 / self.scale as f64).collect()
+    }
+
+    /// The standard deviation of each sum's noise, in records.
+    pub fn sigma_records(&self) -> f64 {
+        self.sigma as f64 / self.scale as f64
+    }
+}
+
+/// Where a release comes from: the program and its version, nothing of the machine.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Provenance {
+    /// The program's name.
+    pub program: String,
+    /// Its version.
+    pub version: String,
+    /// Whether the noise was drawn from a seed that someone knows: such a release is not private.
+    pub insecure_seed: bool,
+}
+
+/// A release document.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Release {
+    /// [`FORMAT`].
+    pub format: String,
+    /// A random identifier, not derived from the data; the ledger's entry carries the same.
+    pub id: String,
+    /// The workload's mechanism.
+    pub mechanism: String,
+    /// Program and version.
+    pub provenance: Provenance,
+    /// The guarantee.
+    pub accounting: Accounting,
+    /// The deployment card.
+    pub deployment_card: DeploymentCard,
+    /// The noisy answers.
+    pub measurements: Vec<Measurement>,
+    /// The schema document.
+    pub schema: SchemaFile,
+    /// The workload document.
+    pub workload: WorkloadFile,
+}
+
+/// A release whose documents were read and checked.
+#[derive(Debug, Clone)]
+pub struct CheckedRelease {
+    /// The document.
+    pub document: Release,
+    /// The schema that it embeds.
+    pub schema: Schema,
+    /// The workload that it embeds.
+    pub workload: Workload,
+    /// The query behind each measurement, in order.
+    pub queries: Vec<Query>,
+}
+
+impl CheckedRelease {
+    /// Reads a release document; `file` names it in errors.
+    ///
+    /// # Errors
+    /// Where the text is no release of a format that this version reads, or contradicts itself.
+    pub fn parse(text: &str, file: &str) -> Result<CheckedRelease, ReleaseError> {
+        #[derive(Deserialize)]
+        struct Head {
+            format: Option<String>,
+        }
+        let syntax = |e: serde_json::Error| ReleaseError::Syntax {
+            file: file.into(),
+            line: e.line(),
+            column: e.column(),
+            message: without_position(&e),
+        };
+        let head: Head = serde_json::from_str(text).map_err(syntax)?;
+        match head.format.as_deref() {
+            Some(FORMAT) => {}
+            found => {
+                return Err(ReleaseError::Format {
+                    file: file.into(),
+                    found: found.unwrap_or("missing").into(),
+                    version: env!("CARGO_PKG_VERSION"),
+                });
+            }
+        }
+        let document: Release = serde_json::from_str(text).map_err(syntax)?;
+        document.check(file)
+    }
+
+    /// The seed that post-processing uses unless another is given: public, fixed by the release.
+    pub fn default_seed(&self) -> u64 {
+        // The identifier is random hexadecimal text of 128 bits; its first 64 serve as the seed.
+        u64::from_str_radix(self.document.id.get(..16).unwrap_or("0"), 16).unwrap_or(0)
+    }
+
+    /// The number of records: public where the schema says so, else the inverse-variance mean of the
+    /// totals of all measurements that partition the records; at least 1.
+    pub fn estimated_rows(&self) -> f64 {
+        if let Some(rows) = self.schema.rows {
+            return rows as f64;
+        }
+        let (mut total, mut precision) = (0.0, 0.0);
+        for (query, measurement) in self.queries.iter().zip(&self.document.measurements) {
+            if query.partitions_records() {
+                let sum: f64 = measurement.records().iter().sum();
+                let weight = 1.0 / (measurement.values.len() as f64 * measurement.sigma_records().powi(2));
+                total += weight * sum;
+                precision += weight;
+            }
+        }
+        if precision > 0.0 { (total / precision).max(1.0) } else { 1.0 }
+    }
+}
+
+/// The parser's message without the position, which the error states itself.
+fn without_position(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    text.rfind(" at line ").map_or(text.clone(), |at| text[..at].to_string())
+}
+
+impl Release {
+    /// The document as pretty JSON with a final newline.
+    pub fn to_json(&self) -> String {
+        // Serialising plain data with string keys into memory can't fail.
+        let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
+        text.push('\n');
+        text
+    }
+
+    /// Checks that the document's parts fit each other.
+    fn check(self, file: &str) -> Result<CheckedRelease, ReleaseError> {
+        let inconsistent =
+            |message: String| ReleaseError::Inconsistent { file: file.into(), message };
+        let schema = Schema::from_file(&self.schema)
+            .map_err(|e| inconsistent(format!("its schema does not hold: {e}")))?;
+        let workload = Workload::from_file(&self.workload, &schema)
+            .map_err(|e| inconsistent(format!("its workload does not hold: {e}")))?;
+        if self.measurements.is_empty() {
+            return Err(inconsistent("it holds no measurement".into()));
+        }
+        let mut queries = Vec::with_capacity(self.measurements.len());
+        for measurement in &self.measurements {
+            let query = measurement.query(&schema).map_err(inconsistent)?;
+            if query.shape(&schema) != measurement.shape || query.cells(&schema) != Some(measurement.values.len()) {
+                return Err(inconsistent(format!("measurement {:?} does not have the shape that its axes imply", measurement.name)));
+            }
+            if measurement.sigma == 0 || measurement.scale != SCALE {
+                return Err(inconsistent(format!("measurement {:?} has no noise or another scale", measurement.name)));
+            }
+            if measurement.sigma_squared != u128::from(measurement.sigma).pow(2).to_string() {
+                return Err(inconsistent(format!("measurement {:?} states two noise scales", measurement.name)));
+            }
+            queries.push(query);
+        }
+        Ok(CheckedRelease { document: self, schema, workload, queries })
+    }
+}
+
+impl Measurement {
+    /// The query that the measurement answers.
+    fn query(&self, schema: &Schema) -> Result<Query, String> {
+        let mut axes = Vec::with_capacity(self.axes.len());
+        for axis in &self.axes {
+            let column = schema
+                .column(&axis.column)
+                .filter(|&c| schema.columns[c].is_coded())
+                .ok_or_else(|| format!("measurement {:?} names a column that the schema lacks", self.name))?;
+            if axis.feature != Feature::Levels && schema.outcome() != Some(column) {
+                return Err(format!("measurement {:?} takes an outcome's moments of another column", self.name));
+            }
+            axes.push(Axis { column, feature: axis.feature });
+        }
+        Ok(Query { name: self.name.clone(), axes })
+    }
+}

@@ -1,0 +1,136 @@
+//! `analyze`: effects with intervals, from a release, imputed tables or one table.
+
+use super::args::{AnalyzeArguments, EstimandArgument, EstimatorArgument, RuleArgument};
+use super::impute::draw_models;
+use super::input::{Input, read_input};
+use super::output::Output;
+use super::reconstruct::calibrate;
+use super::status::{ExitStatus, Failure, OrStatus};
+use super::{GlobalArguments, note};
+use crate::estimate::{self, Effect, EstimateError, Estimand, Estimator, Imputed, Request, Rule};
+use crate::release::CheckedRelease;
+use crate::report::{forest, json, text};
+use crate::schema::Schema;
+
+/// Runs the command.
+pub fn run(arguments: &AnalyzeArguments, global: GlobalArguments) -> Result<(), Failure> {
+    if !(arguments.level > 0.0 && arguments.level < 1.0) {
+        return Err(Failure::because(ExitStatus::Usage, "--level must lie between 0 and 1, such as .95"));
+    }
+    let input = read_input(&arguments.input, arguments.schema.as_deref(), arguments.release.as_deref())?;
+    let request = request(arguments, &input)?;
+    let (effects, schema) = match input {
+        Input::Release(release) => (analyze_release(&release, arguments, &request, global)?, release.schema),
+        Input::Imputations { table, schema, n, kappa } => {
+            let effects = estimate::from_imputations(&table, &schema, Imputed { n, kappa }, &request).map_err(failure)?;
+            (effects, schema)
+        }
+        Input::Table { table, schema, synthetic } => {
+            (estimate::from_table(&table, &schema, synthetic, &request).map_err(failure)?, schema)
+        }
+    };
+    write(&effects, &schema, arguments)
+}
+
+/// The moment route, with a note where the noise was seeded.
+fn analyze_release(
+    release: &CheckedRelease,
+    arguments: &AnalyzeArguments,
+    request: &Request,
+    global: GlobalArguments,
+) -> Result<Vec<Effect>, Failure> {
+    if release.document.provenance.insecure_seed {
+        note(global, "the release was drawn with --insecure-seed: it is not private");
+    }
+    let fit = calibrate(release, arguments.accept_unconverged, global)?;
+    let seed = arguments.seed.unwrap_or_else(|| release.default_seed());
+    let draws = draw_models(&fit, arguments.m as usize, seed, arguments.accept_unconverged, global)?;
+    estimate::from_release(&fit, &draws, &release.schema, request, seed).map_err(failure)
+}
+
+fn write(effects: &[Effect], schema: &Schema, arguments: &AnalyzeArguments) -> Result<(), Failure> {
+    if let Some(path) = &arguments.svg {
+        let picture = forest::svg(effects, &outcome_title(schema));
+        Output::create(path)?.write(picture.as_bytes())?;
+    }
+    let page = if arguments.json {
+        json::envelope("effects", &serde_json::json!({ "effects": effects }))
+    } else {
+        text::effects(effects, &outcome_title(schema), super::output::style(&arguments.output))
+    };
+    Output::create(&arguments.output)?.write(page.as_bytes())
+}
+
+/// The outcome's label, or its name.
+pub fn outcome_title(schema: &Schema) -> String {
+    schema.outcome().map_or_else(String::new, |c| {
+        let column = &schema.columns[c];
+        column.label.clone().unwrap_or_else(|| column.name.clone())
+    })
+}
+
+/// The status of a failed estimate: the table is to blame.
+fn failure(error: EstimateError) -> Failure {
+    Failure::new(ExitStatus::Data, error)
+}
+
+fn request(arguments: &AnalyzeArguments, input: &Input) -> Result<Request, Failure> {
+    let named: Vec<Estimator> = arguments.estimator.iter().map(|&e| e.into()).collect();
+    let possible: &[Estimator] = match input {
+        Input::Release(_) => &[Estimator::Regression, Estimator::Model],
+        _ => &[Estimator::Regression, Estimator::Aipw, Estimator::Ipw, Estimator::DifferenceInMeans],
+    };
+    if let Some(estimator) = named.iter().find(|e| !possible.contains(e)) {
+        return Err(Failure::because(ExitStatus::Usage, match input {
+            Input::Release(_) => format!("{} needs rows: run `dpcausal impute` and analyze its tables", name(*estimator)),
+            _ => "the model estimator needs a release: analyze the release itself".to_string(),
+        }));
+    }
+    Ok(Request {
+        estimands: arguments.estimand.iter().map(|&e| e.into()).collect(),
+        estimators: if named.is_empty() { possible.to_vec() } else { named },
+        rule: arguments.combine.into(),
+        level: arguments.level,
+    })
+}
+
+fn name(estimator: Estimator) -> &'static str {
+    match estimator {
+        Estimator::DifferenceInMeans => "difference-in-means",
+        Estimator::Ipw => "ipw",
+        Estimator::Aipw => "aipw",
+        Estimator::Regression => "regression",
+        Estimator::Model => "model",
+    }
+}
+
+impl From<EstimandArgument> for Estimand {
+    fn from(argument: EstimandArgument) -> Estimand {
+        match argument {
+            EstimandArgument::Ate => Estimand::Ate,
+            EstimandArgument::Att => Estimand::Att,
+        }
+    }
+}
+
+impl From<EstimatorArgument> for Estimator {
+    fn from(argument: EstimatorArgument) -> Estimator {
+        match argument {
+            EstimatorArgument::DifferenceInMeans => Estimator::DifferenceInMeans,
+            EstimatorArgument::Ipw => Estimator::Ipw,
+            EstimatorArgument::Aipw => Estimator::Aipw,
+            EstimatorArgument::Regression => Estimator::Regression,
+            EstimatorArgument::Model => Estimator::Model,
+        }
+    }
+}
+
+impl From<RuleArgument> for Rule {
+    fn from(argument: RuleArgument) -> Rule {
+        match argument {
+            RuleArgument::Unified => Rule::Unified,
+            RuleArgument::Rubin => Rule::Rubin,
+            RuleArgument::Raghunathan => Rule::Raghunathan,
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! What `analyze` is given: a release, imputed tables or one table, told apart by content.
+
+use super::documents::read_schema;
+use super::status::{ExitStatus, Failure, OrStatus};
+use crate::impute::{METADATA_KEY, TableKind, TableOrigin};
+use crate::release::CheckedRelease;
+use crate::schema::Schema;
+use crate::table::{self, CodedTable, Source};
+use std::io::Read;
+use std::path::Path;
+
+/// The input of an analysis.
+pub enum Input {
+    /// A release.
+    Release(Box<CheckedRelease>),
+    /// A stack of imputed tables.
+    Imputations {
+        table: CodedTable,
+        schema: Schema,
+        n: f64,
+        kappa: u8,
+    },
+    /// One table.
+    Table {
+        table: CodedTable,
+        schema: Schema,
+        synthetic: bool,
+    },
+}
+
+/// Reads a release; `-` is standard input.
+pub fn read_release(path: &Path) -> Result<CheckedRelease, Failure> {
+    let (text, name) = if path.as_os_str() == "-" {
+        let mut text = String::new();
+        std::io::stdin()
+            .read_to_string(&mut text)
+            .map_err(|e| Failure::because(ExitStatus::Data, format!("can't read a release from standard input: {e}")))?;
+        (text, "standard input".to_string())
+    } else {
+        let text = std::fs::read_to_string(path)
+            .map_err(|e| Failure::because(ExitStatus::Data, format!("can't read the release {}: {e}", path.display())))?;
+        (text, path.display().to_string())
+    };
+    CheckedRelease::parse(&text, &name).or_status(ExitStatus::Data)
+}
+
+/// The source that an argument names; `-` is standard input.
+pub fn source(path: &Path) -> Source {
+    Source::from_argument(&path.to_string_lossy())
+}
+
+/// Reads whatever stands in `path`.
+pub fn read_input(path: &Path, schema: Option<&Path>, release: Option<&Path>) -> Result<Input, Failure> {
+    // The spool lives until the input is read; its name is not shown.
+    let (source, _spool) = spooled(path)?;
+    let mut head = Vec::new();
+    source.open_file().and_then(|file| file.take(HEAD).read_to_end(&mut head)).map_err(|e| unreadable(&source, &e))?;
+    if head.trim_ascii_start().first() == Some(&b'{') {
+        let mut text = String::new();
+        source.open_file().and_then(|mut file| file.read_to_string(&mut text)).map_err(|e| unreadable(&source, &e))?;
+        let release = CheckedRelease::parse(&text, &source.name()).or_status(ExitStatus::Data)?;
+        return Ok(Input::Release(Box::new(release)));
+    }
+    read_tables(&source, schema, release)
+}
+
+/// How much of an input is looked at to tell what it is.
+const HEAD: u64 = 4096;
+
+fn unreadable(source: &Source, error: &std::io::Error) -> Failure {
+    Failure::because(ExitStatus::Data, format!("can't read {}: {error}", source.name()))
+}
+
+/// Standard input as a file that can be read twice.
+fn spooled(path: &Path) -> Result<(Source, Option<tempfile::NamedTempFile>), Failure> {
+    if path.as_os_str() != "-" {
+        return Ok((Source::Path(path.into()), None));
+    }
+    let spool = tempfile::NamedTempFile::new()
+        .and_then(|mut file| std::io::copy(&mut std::io::stdin(), &mut file).map(|_| file))
+        .map_err(|e| Failure::because(ExitStatus::Internal, format!("can't keep standard input in a temporary file: {e}")))?;
+    let source = Source::Spool { path: spool.path().into(), name: "standard input".into() };
+    Ok((source, Some(spool)))
+}
+
+fn read_tables(source: &Source, schema: Option<&Path>, release: Option<&Path>) -> Result<Input, Failure> {
+    let carried = table::metadata(source, None).or_status(ExitStatus::Data)?;
+    let mut origin = carried.get(METADATA_KEY).and_then(|text| TableOrigin::from_entry(text));
+    if let Some(path) = release {
+        let release = read_release(path)?;
+        // The number of rows per table is counted below; the origin's is not used.
+        origin = Some(TableOrigin::imputations(&release, 0));
+    }
+    let checked = match (schema, &origin) {
+        (Some(path), _) => read_schema(path)?.0,
+        (None, Some(origin)) => Schema::from_file(&origin.schema).or_status(ExitStatus::Data)?,
+        (None, None) => {
+            return Err(Failure::because(
+                ExitStatus::Usage,
+                format!(
+                    "{} does not carry its schema; give the release that it was drawn from with --release FILE, \
+                     or its schema with --schema FILE",
+                    source.name()
+                ),
+            ));
+        }
+    };
+    let table = table::read_unprotected(source, None, &checked, &|_| ()).or_status(ExitStatus::Data)?.table;
+    if table.imputation.is_none() {
+        let synthetic = origin.is_some_and(|o| release.is_some() || o.kind == TableKind::Synthetic);
+        return Ok(Input::Table { table, schema: checked, synthetic });
+    }
+    let (n, kappa) = match (&origin, checked.rows) {
+        (Some(origin), _) => (origin.n, origin.kappa),
+        (None, Some(rows)) => (rows as f64, 1),
+        (None, None) => {
+            return Err(Failure::because(
+                ExitStatus::Usage,
+                "the number of records behind the imputations is not known: give the release that they were drawn from \
+                 with --release FILE",
+            ));
+        }
+    };
+    Ok(Input::Imputations { table, schema: checked, n, kappa })
+}

@@ -1,0 +1,145 @@
+//! `quickstart`: the whole pipeline on embedded data, every file left for the user to look at.
+//!
+//! The data are the experimental sample of LaLonde (1986) that Dehejia and Wahba (1999) used, 445 men,
+//! taken from the Python package causaldata 0.1.5 (MIT licence), data set `nsw_mixtape`; small and
+//! public for decades.
+
+use super::analyze::outcome_title;
+use super::args::{BudgetArguments, QuickstartArguments};
+use super::documents::read_budget;
+use super::impute::draw_models;
+use super::measure::{authorise, noise_source};
+use super::output::{Output, print, style};
+use super::progress::Progress;
+use super::reconstruct::{calibrate, write_table};
+use super::status::{ExitStatus, Failure, OrStatus};
+use super::{GlobalArguments, note};
+use crate::estimate::{self, Effect, Estimand, Estimator, Imputed, Request, Rule};
+use crate::impute::{BaseFit, TableOrigin, impute_tables, sample_rows};
+use crate::measure::{self, Documents, Guarantee, Plan, default_delta};
+use crate::model::Model;
+use crate::privacy::{Ledger, LedgerError, release_id};
+use crate::release::CheckedRelease;
+use crate::report::{forest, json, text};
+use crate::schema::Schema;
+use crate::table::{self, Source, WriteOptions};
+use crate::workload::Workload;
+use std::path::Path;
+
+const DATA: &str = include_str!("quickstart/lalonde.csv");
+const SCHEMA: &str = include_str!("../../schemas/lalonde.yaml");
+const WORKLOAD: &str = include_str!("../../workloads/lalonde.yaml");
+
+/// The number of imputed tables.
+const IMPUTATIONS: usize = 50;
+/// The number of posterior draws of the moment route.
+const DRAWS: usize = 100;
+
+/// Runs the command.
+pub fn run(arguments: &QuickstartArguments, global: GlobalArguments) -> Result<(), Failure> {
+    let folder = &arguments.output;
+    std::fs::create_dir_all(folder)
+        .map_err(|e| Failure::because(ExitStatus::Usage, format!("can't create the folder {}: {e}", folder.display())))?;
+    for (name, content) in [("lalonde.csv", DATA), ("schema.yaml", SCHEMA), ("workload.yaml", WORKLOAD)] {
+        Output::create(&folder.join(name))?.write(content.as_bytes())?;
+    }
+    let release = measure(arguments, global)?;
+    let seed = release.default_seed();
+    let fit = calibrate(&release, false, global)?;
+    write_microdata(&release, &fit, folder, seed)?;
+    let draws = draw_models(&fit, DRAWS, seed, false, global)?;
+    let effects = effects(&release, &fit, &draws, folder, seed)?;
+    write_effects(&effects, &release.schema, arguments)
+}
+
+/// Spends the budget in a ledger of its own and writes the release.
+fn measure(arguments: &QuickstartArguments, global: GlobalArguments) -> Result<CheckedRelease, Failure> {
+    let folder = &arguments.output;
+    let (schema, schema_file) = Schema::parse(SCHEMA, "schema.yaml").or_status(ExitStatus::Internal)?;
+    let (workload, workload_file) = Workload::parse(WORKLOAD, "workload.yaml", &schema).or_status(ExitStatus::Internal)?;
+    let budget = BudgetArguments { epsilon: Some(arguments.epsilon), delta: None, rho: None, mu: None };
+    let guarantee = Guarantee::new(read_budget(&budget, default_delta(&schema))?, &schema);
+    let plan = Plan::new(schema, workload, guarantee).or_status(ExitStatus::Usage)?;
+    let ledger = folder.join("quickstart-ledger.jsonl");
+    match Ledger::create(&ledger, guarantee.budget, "quickstart") {
+        // The data are public, so a repeated quickstart starts a fresh ledger; a real one never would.
+        Err(LedgerError::Exists { .. }) => {
+            std::fs::remove_file(&ledger).or_status(ExitStatus::Internal)?;
+            Ledger::create(&ledger, guarantee.budget, "quickstart").or_status(ExitStatus::Internal)?;
+        }
+        created => created.map(|_| ()).or_status(ExitStatus::Internal)?,
+    }
+    let progress = Progress::spinner("measuring", global);
+    let source = Source::Path(folder.join("lalonde.csv"));
+    let answers = table::answer(&source, None, &plan.schema, &plan.queries(), &|_| ()).or_status(ExitStatus::Internal)?;
+    let mut noise = noise_source(arguments.insecure_seed, global)?;
+    let id = release_id(&noise).or_status(ExitStatus::Internal)?;
+    let authorisation = authorise(&plan, &id, Some(&ledger))?;
+    let documents = Documents { schema: schema_file, workload: workload_file };
+    let release = measure::run(&plan, documents, id, answers, authorisation, &mut noise).or_status(ExitStatus::Internal)?;
+    progress.finish();
+    let text = release.to_json();
+    Output::create(&folder.join("release.json"))?.write(text.as_bytes())?;
+    note(global, &format!("measured {} sums under {}", release.measurements.len(), release.deployment_card.guarantee));
+    CheckedRelease::parse(&text, "release.json").or_status(ExitStatus::Internal)
+}
+
+fn write_microdata(release: &CheckedRelease, fit: &BaseFit, folder: &Path, seed: u64) -> Result<(), Failure> {
+    let rows = release.estimated_rows().round() as usize;
+    let synthetic = sample_rows(&fit.model, &fit.released.variables, &release.schema, rows, seed, 0);
+    let metadata = TableOrigin::synthetic(release, rows).entries();
+    let options = WriteOptions { format: None, seed, metadata, imputations: false };
+    write_table(&synthetic, &release.schema, &folder.join("synthetic.csv"), options)
+}
+
+/// The effects by all routes, and the non-private answer beside them.
+fn effects(release: &CheckedRelease, fit: &BaseFit, draws: &[Model], folder: &Path, seed: u64) -> Result<Vec<Effect>, Failure> {
+    let schema = &release.schema;
+    let mut request = Request {
+        estimands: vec![Estimand::Ate],
+        estimators: vec![Estimator::Regression, Estimator::Model],
+        rule: Rule::Unified,
+        level: 0.95,
+    };
+    let mut effects = estimate::from_release(fit, draws, schema, &request, seed).or_status(ExitStatus::Internal)?;
+    let rows = release.estimated_rows().round() as usize;
+    let models = &draws[..IMPUTATIONS.min(draws.len())];
+    let stack = impute_tables(models, &fit.released.variables, schema, rows, seed);
+    let metadata = TableOrigin::imputations(release, rows).entries();
+    let options = WriteOptions { format: None, seed, metadata, imputations: true };
+    write_table(&stack, schema, &folder.join("imputed.parquet"), options)?;
+    request.estimators = vec![Estimator::Regression];
+    let imputed = Imputed { n: release.estimated_rows(), kappa: 1 };
+    effects.extend(estimate::from_imputations(&stack, schema, imputed, &request).or_status(ExitStatus::Internal)?);
+    let source = Source::Path(folder.join("lalonde.csv"));
+    let real = table::read_unprotected(&source, None, schema, &|_| ()).or_status(ExitStatus::Internal)?.table;
+    effects.extend(estimate::from_table(&real, schema, false, &request).or_status(ExitStatus::Internal)?);
+    Ok(effects)
+}
+
+fn write_effects(effects: &[Effect], schema: &Schema, arguments: &QuickstartArguments) -> Result<(), Failure> {
+    let folder = &arguments.output;
+    let title = outcome_title(schema);
+    let page = json::envelope("effects", &serde_json::json!({ "effects": effects }));
+    Output::create(&folder.join("effects.svg"))?.write(forest::svg(effects, &title).as_bytes())?;
+    Output::create(&folder.join("effects.json"))?.write(page.as_bytes())?;
+    if arguments.json {
+        return print(page.as_bytes());
+    }
+    let mut screen = text::effects(effects, &title, style(Path::new("-")));
+    screen.push_str(&next_steps(folder));
+    print(screen.as_bytes())
+}
+
+fn next_steps(folder: &Path) -> String {
+    format!(
+        "\nFiles in {0}: lalonde.csv, schema.yaml, workload.yaml, release.json, synthetic.csv, imputed.parquet,\n\
+         effects.json, effects.svg (a picture of this table), quickstart-ledger.jsonl\n\n\
+         Try next, in that folder:\n  \
+         dpcausal plan --schema schema.yaml --workload workload.yaml --epsilon 2\n  \
+         dpcausal analyze release.json --estimand att --level .9\n  \
+         dpcausal impute release.json -m 20 | dpcausal analyze - --estimator aipw\n  \
+         dpcausal reconstruct release.json --rows 10000 -o synthetic-10000.csv\n",
+        folder.display()
+    )
+}

@@ -1,0 +1,76 @@
+//! What travels with a synthetic table, so that it can be analyzed without its release.
+
+use crate::release::CheckedRelease;
+use crate::schema::SchemaFile;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The key under which Parquet files carry a [`TableOrigin`].
+pub const METADATA_KEY: &str = "dpcausal";
+
+/// The format of the metadata.
+const FORMAT: &str = "dpcausal.table/1";
+
+/// What a table is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TableKind {
+    /// One synthetic table.
+    Synthetic,
+    /// A stack of imputed tables.
+    Imputations,
+}
+
+/// Where a synthetic table comes from.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TableOrigin {
+    /// `dpcausal.table/1`.
+    pub format: String,
+    /// What it is.
+    pub kind: TableKind,
+    /// The release's identifier.
+    pub release: String,
+    /// 1: the draws carry the privacy noise only.
+    pub kappa: u8,
+    /// Rows per table.
+    pub rows: usize,
+    /// The number of records behind the release, public or estimated.
+    pub n: f64,
+    /// The schema.
+    pub schema: SchemaFile,
+}
+
+impl TableOrigin {
+    /// The origin of one synthetic table.
+    pub fn synthetic(release: &CheckedRelease, rows: usize) -> TableOrigin {
+        TableOrigin::new(TableKind::Synthetic, release, rows)
+    }
+
+    /// The origin of a stack of imputed tables of `rows` rows each.
+    pub fn imputations(release: &CheckedRelease, rows: usize) -> TableOrigin {
+        TableOrigin::new(TableKind::Imputations, release, rows)
+    }
+
+    fn new(kind: TableKind, release: &CheckedRelease, rows: usize) -> TableOrigin {
+        TableOrigin {
+            format: FORMAT.into(),
+            kind,
+            release: release.document.id.clone(),
+            kappa: 1,
+            rows,
+            n: release.estimated_rows(),
+            schema: release.document.schema.clone(),
+        }
+    }
+
+    /// The metadata of a Parquet file.
+    pub fn entries(&self) -> BTreeMap<String, String> {
+        // Serialising plain data with string keys into memory can't fail.
+        BTreeMap::from([(METADATA_KEY.to_string(), serde_json::to_string(self).unwrap_or_default())])
+    }
+
+    /// Reads the metadata of a Parquet file; `None` where it is not one of ours.
+    pub fn from_entry(text: &str) -> Option<TableOrigin> {
+        serde_json::from_str::<TableOrigin>(text).ok().filter(|origin| origin.format == FORMAT)
+    }
+}

@@ -1,0 +1,81 @@
+//! Rows sampled from a model, as a coded table.
+
+use super::{Purpose, derived_seed, stream};
+use crate::model::{Model, Variables};
+use crate::schema::{Kind, SCALE, Schema};
+use crate::table::CodedTable;
+use rand::RngExt;
+use rayon::prelude::*;
+
+/// Samples `rows` rows of imputation `index` from a model.
+///
+/// Codes come from the model; a numeric outcome is drawn uniformly within its grid cell and kept in
+/// fixed point. Columns that no measurement named stay `None`.
+pub fn sample_rows(
+    model: &Model,
+    variables: &Variables,
+    schema: &Schema,
+    rows: usize,
+    seed: u64,
+    index: u64,
+) -> CodedTable {
+    let sampled = model.sample(rows, derived_seed(seed, Purpose::Rows, index));
+    decode_rows(sampled, variables, schema, rows, seed, index)
+}
+
+/// Turns sampled variables into the schema's columns.
+fn decode_rows(
+    mut sampled: Vec<Vec<u16>>,
+    variables: &Variables,
+    schema: &Schema,
+    rows: usize,
+    seed: u64,
+    index: u64,
+) -> CodedTable {
+    let mut table = CodedTable { rows, codes: vec![None; schema.columns.len()], ..CodedTable::default() };
+    if let Some(outcome) = variables.outcome {
+        let kind = &schema.columns[variables.columns[outcome]].kind;
+        let mut random = stream(seed, Purpose::Values, index);
+        table.outcome.reserve(rows);
+        for code in &mut sampled[outcome] {
+            let cell = &variables.grid.cells[usize::from(*code)];
+            let value = match kind {
+                Kind::Integer { .. } => random.random_range(cell.lower as i64..=cell.upper as i64) as f64,
+                Kind::Real { .. } if cell.lower < cell.upper => random.random_range(cell.lower..cell.upper),
+                _ => cell.lower,
+            };
+            // `scaled_outcome` lies in 0..=SCALE, which a u32 holds.
+            const { assert!(SCALE <= u32::MAX as i64) };
+            table.outcome.push(Schema::scaled_outcome(kind, value) as u32);
+            *code = cell.bin;
+        }
+    }
+    for (&column, codes) in variables.columns.iter().zip(sampled) {
+        table.codes[column] = Some(codes);
+    }
+    table
+}
+
+/// Samples one table per model, in parallel, and stacks them in order; table `k` (from 1) depends on the
+/// seed and `k` only.
+pub fn impute_tables(models: &[Model], variables: &Variables, schema: &Schema, rows: usize, seed: u64) -> CodedTable {
+    let tables: Vec<CodedTable> = models
+        .par_iter()
+        .enumerate()
+        .map(|(k, model)| sample_rows(model, variables, schema, rows, seed, k as u64 + 1))
+        .collect();
+    let mut stack = CodedTable { codes: vec![None; schema.columns.len()], ..CodedTable::default() };
+    let mut imputation = Vec::with_capacity(rows * models.len());
+    for (k, table) in tables.into_iter().enumerate() {
+        stack.rows += table.rows;
+        stack.outcome.extend(table.outcome);
+        imputation.extend(std::iter::repeat_n(k as u32 + 1, table.rows));
+        for (all, codes) in stack.codes.iter_mut().zip(table.codes) {
+            if let Some(codes) = codes {
+                all.get_or_insert_default().extend(codes);
+            }
+        }
+    }
+    stack.imputation = Some(imputation);
+    stack
+}

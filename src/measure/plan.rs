@@ -1,0 +1,91 @@
+//! The plan: every measurement with its sensitivity, noise and charge, from public quantities only.
+
+use super::MeasureError;
+use crate::privacy::{Adjacency, Budget, Cost, GaussianMechanism};
+use crate::schema::{Query, Schema};
+use crate::workload::{Block, Workload};
+
+/// The guarantee that is asked for.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Guarantee {
+    /// The budget.
+    pub budget: Budget,
+    /// The delta at which an epsilon is stated.
+    pub delta: Option<f64>,
+}
+
+impl Guarantee {
+    /// The guarantee of a budget; a budget without a delta of its own states epsilon at `1 / n^2` where
+    /// the number of rows is public.
+    pub fn new(budget: Budget, schema: &Schema) -> Guarantee {
+        let delta = match budget {
+            Budget::Approximate { delta, .. } => Some(delta),
+            _ => default_delta(schema),
+        };
+        Guarantee { budget, delta }
+    }
+
+    /// The epsilon that a cost implies at this guarantee's delta.
+    pub fn epsilon(&self, cost: Cost) -> Option<f64> {
+        self.delta.map(|delta| cost.epsilon(delta))
+    }
+}
+
+/// `1 / n^2` where the number of rows is public.
+pub fn default_delta(schema: &Schema) -> Option<f64> {
+    schema.rows.map(|rows| 1.0 / (rows as f64 * rows as f64).max(4.0))
+}
+
+/// One planned measurement.
+#[derive(Debug, Clone)]
+pub struct PlannedMeasurement {
+    /// The workload's block.
+    pub block: Block,
+    /// The question.
+    pub query: Query,
+    /// The number of cells of its answer.
+    pub cells: usize,
+    /// The mechanism, which knows sensitivity, noise scale and cost.
+    pub mechanism: GaussianMechanism,
+}
+
+/// A plan.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// The schema.
+    pub schema: Schema,
+    /// The workload.
+    pub workload: Workload,
+    /// The guarantee.
+    pub guarantee: Guarantee,
+    /// The measurements, in the order in which they are drawn.
+    pub measurements: Vec<PlannedMeasurement>,
+    /// What they cost together.
+    pub cost: Cost,
+}
+
+impl Plan {
+    /// Divides a budget over the workload's queries. Touches no data.
+    ///
+    /// # Errors
+    /// Replace-one adjacency without a public number of rows; a budget that the accountant refuses; a
+    /// query with too many cells.
+    pub fn new(schema: Schema, workload: Workload, guarantee: Guarantee) -> Result<Plan, MeasureError> {
+        if workload.adjacency == Adjacency::ReplaceOne && schema.rows.is_none() {
+            return Err(MeasureError::Configuration(
+                "replace-one adjacency treats the number of rows as public, but the schema has no `rows`; \
+                 add `rows: N` if it is public knowledge, or use `adjacency: add-remove`"
+                    .into(),
+            ));
+        }
+        let total = guarantee.budget.total(workload.accountant)?;
+        let measurements = super::causal::measurements(&schema, &workload, total)?;
+        let cost = measurements.iter().fold(Cost::ZERO, |sum, m| sum.and(m.mechanism.cost()));
+        Ok(Plan { schema, workload, guarantee, measurements, cost })
+    }
+
+    /// The queries, in the order of the measurements.
+    pub fn queries(&self) -> Vec<Query> {
+        self.measurements.iter().map(|m| m.query.clone()).collect()
+    }
+}
