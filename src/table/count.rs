@@ -71,7 +71,7 @@ impl Counter {
         Confidential::new(self.sums())
     }
 
-    fn sums(self) -> Vec<Vec<i64>> {
+    pub(super) fn sums(self) -> Vec<Vec<i64>> {
         self.queries.into_iter().map(|query| query.sums).collect()
     }
 }

@@ -21,22 +21,28 @@ mod bins;
 mod cell;
 mod count;
 mod csv;
+mod decode;
 mod error;
 mod frame;
 mod layout;
 mod parquet;
 mod read;
 mod record;
+mod sink;
 mod source;
 mod split;
 #[cfg(test)]
 mod testing;
+#[cfg(test)]
+mod tests;
 mod units;
+mod write;
 
 pub use count::{Counter, tabulate};
 pub use error::{CellProblem, Row, TableError};
 pub use read::{UnprotectedTable, answer, read_unprotected};
 pub use source::{Format, Progress, Source};
+pub use write::{Destination, TableWriter, WriteOptions, write};
 
 /// A table in codes, as the model samples it and as estimators read it.
 ///
