@@ -1,5 +1,48 @@
 //! Tables: batched reading of CSV and Parquet into coded columns, counting, decoding and writing. The
 //! only room that names Polars.
+//!
+//! A confidential table is never kept: [`answer`] reads it once, a few pieces at a time, and leaves the
+//! exact answers to counting queries, wrapped as [`Confidential`](crate::privacy::Confidential). All that
+//! a cell can mean is in the schema:
+//!
+//! * a text that is a missing code, exactly as it stands, is that code;
+//! * a categorical cell is a level by its exact text (leading zeros count), else `other`, else an error;
+//! * a boolean cell is `false`, `true`, `0` or `1`, in any case;
+//! * a numeric cell may have spaces around it and any decimal notation; NaN and infinities are errors,
+//!   fractions in integer columns are errors, and then what lies outside the bounds is clamped;
+//! * an empty cell is an error unless the empty text is a missing code or a level.
+//!
+//! Of a Parquet file the values count as the texts that would stand in a CSV file: null is the empty text,
+//! a float without fraction an integer.
+//!
+//! An error names file, line (or row) and column. It never holds what a cell says.
+
+mod bins;
+mod cell;
+mod count;
+mod csv;
+mod decode;
+mod error;
+mod frame;
+mod layout;
+mod parquet;
+mod read;
+mod record;
+mod sink;
+mod source;
+mod split;
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;
+mod units;
+mod write;
+
+pub use count::{Counter, tabulate};
+pub use error::{CellProblem, Row, TableError};
+pub use read::{UnprotectedTable, answer, read_unprotected};
+pub use source::{Format, Progress, Source};
+pub use write::{Destination, TableWriter, WriteOptions, write};
 
 /// A table in codes, as the model samples it and as estimators read it.
 ///
