@@ -1,4 +1,35 @@
 //! Estimators of causal effects on tables and on models, and the rules that combine imputations.
+//!
+//! * [`estimate`] and [`estimate_each`]: estimators on coded tables, one table or a stack of imputations.
+//! * [`regression_from_moments`]: regression adjustment from arm-wise second moments, exact on a model.
+//! * [`combine`]: one interval from many draws.
+//!
+//! All of them see covariates through the public scores of [`DesignMatrix`], and return the outcome's
+//! own units.
+
+mod augmented;
+mod combine;
+mod covariates;
+mod error;
+mod linear;
+mod moments;
+mod outcome;
+mod propensity;
+mod quantile;
+mod sample;
+mod stack;
+mod weighting;
+
+#[cfg(test)]
+mod fixtures;
+
+pub use combine::{Combined, Kappa, Note, Rule, combine};
+pub use covariates::{Covariate, DesignMatrix};
+pub use error::EstimateError;
+pub use moments::{ArmMoments, RIDGE, regression_from_moments};
+pub use propensity::PROPENSITY_RIDGE;
+pub use sample::Rows;
+pub use stack::{Options, estimate, estimate_each, imputations};
 
 mod effect;
 
@@ -41,4 +72,15 @@ pub struct Estimate {
     pub rows: f64,
     /// How many rows had their propensity clipped (0 for estimators without one).
     pub clipped: f64,
+}
+
+impl Estimate {
+    /// The estimate, if it is a finite number with a finite variance.
+    fn checked(self) -> Result<Estimate, EstimateError> {
+        if self.value.is_finite() && self.variance.is_finite() {
+            Ok(self)
+        } else {
+            Err(EstimateError::NotFinite)
+        }
+    }
 }

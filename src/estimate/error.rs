@@ -1,0 +1,80 @@
+//! What can be wrong with a question put to a table, or with the table.
+
+/// Why there is no estimate. Never a NaN instead.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum EstimateError {
+    /// The schema or the table has no treatment.
+    #[error("no column has the role `treatment`: name it in the schema")]
+    NoTreatment,
+    /// The schema or the table has no outcome.
+    #[error("no column has the role `outcome`: name it in the schema")]
+    NoOutcome,
+    /// The arm is the reference arm, or the treatment has no such level.
+    #[error("arm {arm} is not a contrast: choose one of 1..{levels} (arm 0 is the reference)")]
+    NotAnArm {
+        /// The arm asked for.
+        arm: u16,
+        /// The number of the treatment's levels.
+        levels: usize,
+    },
+    /// [`Estimator::Model`](super::Estimator::Model) was asked of a table.
+    #[error("the estimator `model` reads a fitted model, not a table: choose another one")]
+    NeedsModel,
+    /// The table does not fit its schema.
+    #[error("the table does not fit the schema: {0}")]
+    Malformed(String),
+    /// Nobody is in an arm.
+    #[error("arm `{arm}` is empty: nobody to compare")]
+    EmptyArm {
+        /// The arm's level.
+        arm: String,
+    },
+    /// An arm has too few rows for the estimator.
+    #[error(
+        "arm `{arm}` has {rows} rows, the estimator needs at least {needed}: merge levels or use a simpler estimator"
+    )]
+    TooFewRows {
+        /// The arm's level.
+        arm: String,
+        /// Its rows (of a model: its expected number).
+        rows: f64,
+        /// The number needed.
+        needed: f64,
+    },
+    /// The propensity of every row of an arm was clipped.
+    #[error(
+        "no overlap: every row of arm `{arm}` has a propensity outside [{clip}, 1 - {clip}]; the covariates separate the arms"
+    )]
+    NoOverlap {
+        /// The arm's level.
+        arm: String,
+        /// The clipping bound.
+        clip: f64,
+    },
+    /// Newton's method stopped before the propensity model was fitted.
+    #[error("the propensity model did not converge in {iterations} iterations")]
+    NotConverged {
+        /// The iterations made.
+        iterations: usize,
+    },
+    /// The arithmetic gave no finite number.
+    #[error("the estimate is not a finite number: check the outcome's bounds")]
+    NotFinite,
+    /// An option is out of its range.
+    #[error("{0}")]
+    Option(&'static str),
+    /// Fewer than two draws to combine.
+    #[error("{draws} draws cannot be combined: at least two are needed for a between-variance")]
+    TooFewDraws {
+        /// The draws given.
+        draws: usize,
+    },
+    /// The same, in one table of a stack.
+    #[error("imputation {imputation}: {source}")]
+    InImputation {
+        /// The imputation's number.
+        imputation: u32,
+        /// What is wrong there.
+        source: Box<EstimateError>,
+    },
+}

@@ -1,0 +1,82 @@
+//! Table estimators that need no propensity: the difference in means, and regression adjustment.
+
+use super::moments::Contrast;
+use super::sample::Sample;
+use super::{Estimand, Estimate, EstimateError};
+
+/// The difference in means of the two arms, with Welch's variance `s_a^2 / N_a + s_0^2 / N_0`.
+pub(super) fn difference_in_means(sample: &Sample, arm: u16) -> Result<Estimate, EstimateError> {
+    let mean_and_variance = |t: u16| -> Result<(f64, f64), EstimateError> {
+        let rows = sample.rows_of(t, 2)?;
+        let count = rows.len() as f64;
+        let mean = rows.iter().map(|&i| sample.y(i)).sum::<f64>() / count;
+        let squares: f64 = rows.iter().map(|&i| (sample.y(i) - mean).powi(2)).sum();
+        Ok((mean, squares / (count - 1.0) / count))
+    };
+    let (treated, treated_variance) = mean_and_variance(arm)?;
+    let (control, control_variance) = mean_and_variance(0)?;
+    Estimate {
+        value: treated - control,
+        variance: treated_variance + control_variance,
+        rows: sample.len() as f64,
+        clipped: 0.0,
+    }
+    .checked()
+}
+
+/// Regression adjustment: the point estimate of [`super::moments`], from the table's own moments, with a
+/// variance that allows for unequal residual variances (HC1 within arms):
+///
+/// ```text
+/// V = sum over t in {0, a} of N_t / (N_t - p_t) sum_{T_i = t} [ (1 + (s_i - sbar_t)' l_t) e_i / N_t ]^2
+///   + sum over the target population of [ (m_a(s_i) - m_0(s_i) - tau) / N* ]^2
+/// ```
+///
+/// The two parts add up because residuals are orthogonal to the scores within each arm.
+pub(super) fn regression(
+    sample: &Sample,
+    arm: u16,
+    estimand: Estimand,
+) -> Result<Estimate, EstimateError> {
+    sample.rows_of(arm, 2)?;
+    sample.rows_of(0, 2)?;
+    let mut members: Vec<Vec<usize>> = vec![Vec::new(); sample.arm_names.len()];
+    for (row, &t) in sample.arms.iter().enumerate() {
+        members[usize::from(t)].push(row);
+    }
+    let moments: Vec<_> = members.iter().map(|rows| sample.moments(rows)).collect();
+    let name = |t: u16| sample.arm_names[usize::from(t)].clone();
+    let contrast = Contrast::fit(&moments, arm, estimand, name)?;
+    let value = contrast.effect();
+
+    let mut variance = 0.0;
+    for (t, regression) in [(0, &contrast.reference), (arm, &contrast.arm)] {
+        let leverage = regression.leverage(&contrast.target);
+        let squares: f64 = (members[usize::from(t)].iter())
+            .map(|&row| {
+                let scores = &sample.z(row)[1..];
+                let reach: f64 = (scores.iter().zip(&regression.mean_scores).zip(&leverage))
+                    .map(|((score, mean), l)| (score - mean) * l)
+                    .sum();
+                let residual = sample.y(row) - regression.predict(scores);
+                ((1.0 + reach) * residual / regression.weight).powi(2)
+            })
+            .sum();
+        variance += squares * regression.residual_correction(&name(t))?;
+    }
+    let in_target = |row: &usize| estimand == Estimand::Ate || sample.arms[*row] == arm;
+    variance += (0..sample.len())
+        .filter(in_target)
+        .map(|row| {
+            let effect = contrast.effect_at(&sample.z(row)[1..]);
+            ((effect - value) / contrast.target_weight).powi(2)
+        })
+        .sum::<f64>();
+    Estimate {
+        value,
+        variance,
+        rows: contrast.rows,
+        clipped: 0.0,
+    }
+    .checked()
+}
