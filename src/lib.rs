@@ -5,6 +5,7 @@
 //!
 //! | room | what lives there |
 //! |---|---|
+//! | [`atomic`] | files that appear whole or not at all |
 //! | [`schema`] | the public description of a table, and of the statistics one may ask of it |
 //! | [`privacy`] | `Confidential<T>`, accounting, exact samplers, mechanisms, the ledger |
 //! | [`table`] | reading, coding, counting and writing tables; the only room that names Polars |
@@ -17,6 +18,7 @@
 //! | [`report`] | text tables, JSON, pictures |
 //! | [`cli`] | one file per subcommand: arguments and printing, no statistics |
 
+pub mod atomic;
 pub mod cli;
 pub mod estimate;
 pub mod impute;

@@ -1,1 +1,16 @@
-//! (to be written)
+//! What people and programs see: text tables, JSON documents and pictures. Nothing here computes a
+//! statistic.
+
+mod forest;
+mod json;
+pub mod numbers;
+mod svg;
+mod table;
+mod text;
+mod words;
+
+pub use forest::forest;
+pub use json::{JsonError, document};
+pub use table::{Column, Style, Table};
+pub use text::effects_text;
+pub use words::Outcome;

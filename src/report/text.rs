@@ -1,0 +1,201 @@
+//! Effects as a text for people: what was found, how it was found, and what to know about it.
+
+use super::numbers;
+use super::table::{Column, Style, Table, joined, wrapped};
+use super::words::{self, NOT_PRIVATE, Outcome};
+use crate::estimate::Effect;
+
+/// The effects as a table of estimates, a second table of how they were made, the combining rules'
+/// formulas, and the notes.
+///
+/// Numbers are in the outcome's own units, all with as many decimals as their standard errors support.
+/// Rows that are not private are marked in capitals (and in red, with colour).
+pub fn effects_text(outcome: &Outcome, effects: &[Effect], style: Style) -> String {
+    if effects.is_empty() {
+        return format!("No effects on {}.\n", outcome.name);
+    }
+    let notes = distinct(effects.iter().flat_map(|effect| &effect.notes));
+    let estimates = estimates(outcome, effects)
+        .render(style)
+        .replace(NOT_PRIVATE, &style.warning(NOT_PRIVATE));
+    let how = how(effects, &notes).render(style);
+    let beneath = joined(&beneath(effects, &notes, style));
+    format!("{estimates}\n{how}\n{beneath}")
+}
+
+/// What was found.
+fn estimates(outcome: &Outcome, effects: &[Effect]) -> Table {
+    let decimals = numbers::decimals_for(effects.iter().map(|effect| effect.standard_error));
+    let number = |value: f64| numbers::fixed(value, decimals);
+    let levels = distinct(effects.iter().map(|effect| words::level(effect.level)));
+    let interval_header = match levels.as_slice() {
+        [level] => format!("{level} interval"),
+        _ => "Interval".into(),
+    };
+    let mut table = Table::new([
+        Column::number(""),
+        Column::text("Effect"),
+        Column::text("Route, estimator"),
+        Column::number("Estimate"),
+        Column::number("SE"),
+        Column::number(interval_header),
+        Column::number("Variance\nfrom noise"),
+    ])
+    .title(format!("Effects on {}", outcome.description()));
+    let ends: Vec<[String; 2]> = effects.iter().map(|e| e.interval.map(number)).collect();
+    let widest = [0, 1].map(|end| {
+        let lengths = ends.iter().map(|ends| ends[end].chars().count());
+        lengths.max().unwrap_or(0)
+    });
+    for (index, (effect, [lower, upper])) in effects.iter().zip(&ends).enumerate() {
+        let level = if levels.len() > 1 {
+            format!("{} ", words::level(effect.level))
+        } else {
+            String::new()
+        };
+        let privacy = match words::privacy_share(effect) {
+            _ if effect.not_private => NOT_PRIVATE.into(),
+            Some(share) => numbers::percentage(share),
+            None => "-".into(),
+        };
+        table.row([
+            (index + 1).to_string(),
+            words::effect(effect),
+            words::method(effect),
+            number(effect.estimate),
+            number(effect.standard_error),
+            format!(
+                "{level}[{lower:>low$}, {upper:>high$}]",
+                low = widest[0],
+                high = widest[1]
+            ),
+            privacy,
+        ]);
+    }
+    table
+}
+
+/// How it was found: for each row the population and the combining rule with its quantities.
+fn how(effects: &[Effect], notes: &[&String]) -> Table {
+    let mut columns = vec![
+        Column::number(""),
+        Column::text("Population"),
+        Column::number("n"),
+        Column::text("Rule"),
+        Column::number("m"),
+        Column::number("r"),
+        Column::number("kappa"),
+        Column::number("df"),
+        Column::number("Clipped"),
+    ];
+    if !notes.is_empty() {
+        columns.push(Column::number("Notes"));
+    }
+    let mut table = Table::new(columns);
+    for (index, effect) in effects.iter().enumerate() {
+        let naive = effect.m.is_none();
+        let r = match effect.r {
+            Some(r) => numbers::significant(r, 3),
+            None if naive => "-".into(),
+            None => "∞".into(),
+        };
+        let marks: Vec<String> = notes
+            .iter()
+            .enumerate()
+            .filter(|(_, note)| effect.notes.contains(note))
+            .map(|(number, _)| (number + 1).to_string())
+            .collect();
+        table.row([
+            (index + 1).to_string(),
+            effect.population.clone(),
+            numbers::fixed(effect.n, 0),
+            effect.rule.clone(),
+            effect.m.map_or("-".into(), |m| m.to_string()),
+            r,
+            effect.kappa.map_or("-".into(), |kappa| kappa.to_string()),
+            degrees_of_freedom(effect.degrees_of_freedom),
+            numbers::significant(effect.clipped_propensities, 3),
+            marks.join(", "),
+        ]);
+    }
+    table
+}
+
+/// Degrees of freedom: beyond a thousand the t quantile is the normal one to three digits.
+fn degrees_of_freedom(value: f64) -> String {
+    numbers::fixed(value, usize::from(value < 100.0))
+}
+
+/// The formulas, what the columns mean, the warning, and the notes.
+fn beneath(effects: &[Effect], notes: &[&String], style: Style) -> Vec<String> {
+    let mut lines = Vec::new();
+    let rules = distinct(effects.iter().map(|effect| (&effect.rule, &effect.formula)));
+    for (rule, formula) in rules.into_iter().filter(|(_, formula)| !formula.is_empty()) {
+        lines.extend(wrapped(formula, &format!("{rule}:"), style));
+    }
+    if effects.iter().any(|effect| effect.m.is_some()) {
+        let meaning = "Variance from noise: the part that privacy adds; m draws or imputations; r rows per imputation over records; kappa 1: draws carry \
+                       privacy noise only, 0: sampling too; clipped: propensities, mean over draws.";
+        lines.extend(wrapped(meaning, "", style));
+    }
+    if effects.iter().any(|effect| effect.not_private) {
+        let warning = "computed on a table that may be confidential: not for release.";
+        lines.push(format!("{}: {warning}", style.warning(NOT_PRIVATE)));
+    }
+    for (index, note) in notes.iter().enumerate() {
+        lines.extend(wrapped(note, &format!("[{}]", index + 1), style));
+    }
+    lines
+}
+
+/// The distinct values in order of appearance.
+fn distinct<T: PartialEq>(values: impl Iterator<Item = T>) -> Vec<T> {
+    let mut kept = Vec::new();
+    for value in values {
+        if !kept.contains(&value) {
+            kept.push(value);
+        }
+    }
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::estimate::{Estimand, Estimator, Route};
+    use crate::report::words::examples::{earnings, lalonde};
+
+    fn sample() -> Vec<Effect> {
+        let mut moment = lalonde(Route::Moment, Estimator::Model, 1794.34);
+        moment.notes = vec!["Two routes agree within their joint standard error.".into()];
+        let mut imputed = lalonde(Route::Imputation, Estimator::DifferenceInMeans, -120.9);
+        imputed.estimand = Estimand::Att;
+        imputed.population = "units with treat = 1".into();
+        imputed.notes = vec![
+            "Two routes agree within their joint standard error.".into(),
+            "Fewer draws than the default.".into(),
+        ];
+        let naive = lalonde(Route::Naive, Estimator::Regression, 1794.34);
+        vec![moment, imputed, naive]
+    }
+
+    #[test]
+    fn look() {
+        print!("{}", effects_text(&earnings(), &sample(), Style::plain(80)));
+        print!(
+            "{}",
+            effects_text(&earnings(), &sample(), Style::plain(120))
+        );
+        print!(
+            "{}",
+            effects_text(
+                &earnings(),
+                &sample(),
+                Style {
+                    width: 100,
+                    colour: true
+                }
+            )
+        );
+    }
+}
