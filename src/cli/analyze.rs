@@ -3,14 +3,15 @@
 use super::args::{AnalyzeArguments, EstimandArgument, EstimatorArgument, RuleArgument};
 use super::impute::draw_models;
 use super::input::{Input, read_input};
-use super::output::Output;
+use super::output::Destination;
 use super::reconstruct::calibrate;
 use super::status::{ExitStatus, Failure, OrStatus};
 use super::{GlobalArguments, note};
-use crate::estimate::{self, Effect, EstimateError, Estimand, Estimator, Imputed, Request, Rule};
+use crate::estimate::{self, Effect, EstimateError, Estimand, Estimator, Request, RuleKind};
 use crate::release::CheckedRelease;
-use crate::report::{forest, json, text};
+use crate::report::{Outcome, document, effects_text, forest};
 use crate::schema::Schema;
+use serde::Serialize;
 
 /// Runs the command.
 pub fn run(arguments: &AnalyzeArguments, global: GlobalArguments) -> Result<(), Failure> {
@@ -21,8 +22,8 @@ pub fn run(arguments: &AnalyzeArguments, global: GlobalArguments) -> Result<(), 
     let request = request(arguments, &input)?;
     let (effects, schema) = match input {
         Input::Release(release) => (analyze_release(&release, arguments, &request, global)?, release.schema),
-        Input::Imputations { table, schema, n, kappa } => {
-            let effects = estimate::from_imputations(&table, &schema, Imputed { n, kappa }, &request).map_err(failure)?;
+        Input::Imputations { table, schema, imputed } => {
+            let effects = estimate::from_imputations(&table, &schema, imputed, &request).map_err(failure)?;
             (effects, schema)
         }
         Input::Table { table, schema, synthetic } => {
@@ -49,24 +50,33 @@ fn analyze_release(
 }
 
 fn write(effects: &[Effect], schema: &Schema, arguments: &AnalyzeArguments) -> Result<(), Failure> {
+    let outcome = outcome_of(schema)?;
     if let Some(path) = &arguments.svg {
-        let picture = forest::svg(effects, &outcome_title(schema));
-        Output::create(path)?.write(picture.as_bytes())?;
+        let picture = Destination::from(path.clone().into_os_string());
+        picture.write_text(&forest(&outcome, effects)).or_status(ExitStatus::Internal)?;
     }
+    let destination = Destination::from(arguments.output.clone().into_os_string());
     let page = if arguments.json {
-        json::envelope("effects", &serde_json::json!({ "effects": effects }))
+        document("effects", &EffectsPage { outcome: &outcome.name, effects }).or_status(ExitStatus::Internal)?
     } else {
-        text::effects(effects, &outcome_title(schema), super::output::style(&arguments.output))
+        effects_text(&outcome, effects, destination.style())
     };
-    Output::create(&arguments.output)?.write(page.as_bytes())
+    destination.write_text(&page).or_status(ExitStatus::Internal)
 }
 
-/// The outcome's label, or its name.
-pub fn outcome_title(schema: &Schema) -> String {
-    schema.outcome().map_or_else(String::new, |c| {
-        let column = &schema.columns[c];
-        column.label.clone().unwrap_or_else(|| column.name.clone())
-    })
+/// The JSON page of an analysis.
+#[derive(Serialize)]
+pub struct EffectsPage<'a> {
+    /// The outcome's column.
+    pub outcome: &'a str,
+    /// The rows.
+    pub effects: &'a [Effect],
+}
+
+/// The outcome that a schema's effects are about.
+pub fn outcome_of(schema: &Schema) -> Result<Outcome, Failure> {
+    let column = schema.outcome().ok_or(EstimateError::NoOutcome).map_err(failure)?;
+    Ok(Outcome::of(&schema.columns[column]))
 }
 
 /// The status of a failed estimate: the table is to blame.
@@ -77,7 +87,7 @@ fn failure(error: EstimateError) -> Failure {
 fn request(arguments: &AnalyzeArguments, input: &Input) -> Result<Request, Failure> {
     let named: Vec<Estimator> = arguments.estimator.iter().map(|&e| e.into()).collect();
     let possible: &[Estimator] = match input {
-        Input::Release(_) => &[Estimator::Regression, Estimator::Model],
+        Input::Release(_) => &[Estimator::Regression, Estimator::Model, Estimator::DifferenceInMeans],
         _ => &[Estimator::Regression, Estimator::Aipw, Estimator::Ipw, Estimator::DifferenceInMeans],
     };
     if let Some(estimator) = named.iter().find(|e| !possible.contains(e)) {
@@ -125,12 +135,12 @@ impl From<EstimatorArgument> for Estimator {
     }
 }
 
-impl From<RuleArgument> for Rule {
-    fn from(argument: RuleArgument) -> Rule {
+impl From<RuleArgument> for RuleKind {
+    fn from(argument: RuleArgument) -> RuleKind {
         match argument {
-            RuleArgument::Unified => Rule::Unified,
-            RuleArgument::Rubin => Rule::Rubin,
-            RuleArgument::Raghunathan => Rule::Raghunathan,
+            RuleArgument::Unified => RuleKind::Unified,
+            RuleArgument::Rubin => RuleKind::Rubin,
+            RuleArgument::Raghunathan => RuleKind::Raghunathan,
         }
     }
 }

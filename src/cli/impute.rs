@@ -27,18 +27,19 @@ pub fn run(arguments: &ImputeArguments, global: GlobalArguments) -> Result<(), F
     let m = arguments.m as usize;
     let models = draw_models(&fit, m, seed, sampling.accept_unconverged, global)?;
     let rows = rows_of(sampling, &release);
-    let tables = impute_tables(&models, &fit.released.variables, &release.schema, rows, seed);
+    let tables = impute_tables(&models, &fit.released.variables, &release.schema, rows, seed)
+        .or_status(ExitStatus::Usage)?;
     let origin = TableOrigin::imputations(&release, rows);
     write_table(&tables, &release.schema, &sampling.output, WriteOptions { format, seed, metadata: origin.entries(), imputations: true })
 }
 
 /// Draws and refits, with a bar.
 pub fn draw_models(fit: &BaseFit, m: usize, seed: u64, accept: bool, global: GlobalArguments) -> Result<Vec<Model>, Failure> {
-    let progress = Progress::bar("posterior draws", m as u64, global);
-    let draws = fit.noise_posterior(m, seed, &|| progress.advance()).or_status(ExitStatus::Internal)?;
-    progress.finish();
-    for (_, diagnostics) in &draws {
-        require_converged(diagnostics, accept)?;
+    let progress = Progress::bar("posterior draws", m as u64, global.quiet);
+    let draws = fit.noise_posterior(m, seed, &|| progress.advance(1)).or_status(ExitStatus::Internal)?;
+    drop(progress);
+    for draw in &draws {
+        require_converged(&draw.diagnostics, accept)?;
     }
-    Ok(draws.into_iter().map(|(model, _)| model).collect())
+    Ok(draws.into_iter().map(|draw| draw.model).collect())
 }

@@ -3,6 +3,7 @@
 use super::documents::read_schema;
 use super::status::{ExitStatus, Failure, OrStatus};
 use crate::impute::{METADATA_KEY, TableKind, TableOrigin};
+use crate::estimate::{Imputed, Kappa};
 use crate::release::CheckedRelease;
 use crate::schema::Schema;
 use crate::table::{self, CodedTable, Source};
@@ -17,8 +18,7 @@ pub enum Input {
     Imputations {
         table: CodedTable,
         schema: Schema,
-        n: f64,
-        kappa: u8,
+        imputed: Imputed,
     },
     /// One table.
     Table {
@@ -112,7 +112,7 @@ fn read_tables(source: &Source, schema: Option<&Path>, release: Option<&Path>) -
     }
     let (n, kappa) = match (&origin, checked.rows) {
         (Some(origin), _) => (origin.n, origin.kappa),
-        (None, Some(rows)) => (rows as f64, 1),
+        (None, Some(rows)) => (rows as f64, Kappa::Noise),
         (None, None) => {
             return Err(Failure::because(
                 ExitStatus::Usage,
@@ -121,5 +121,5 @@ fn read_tables(source: &Source, schema: Option<&Path>, release: Option<&Path>) -
             ));
         }
     };
-    Ok(Input::Imputations { table, schema: checked, n, kappa })
+    Ok(Input::Imputations { table, schema: checked, imputed: Imputed { n, kappa } })
 }

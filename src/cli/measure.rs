@@ -2,7 +2,7 @@
 
 use super::args::MeasureArguments;
 use super::documents::read_plan;
-use super::output::Output;
+use super::output::Destination;
 use super::progress::Progress;
 use super::status::{ExitStatus, Failure, OrStatus};
 use super::input::source;
@@ -10,7 +10,8 @@ use super::{GlobalArguments, note};
 use crate::measure::{self, Documents, Plan};
 use crate::privacy::{Authorisation, LedgerEntry, NoiseSource, ledger, release_id};
 use crate::release::Release;
-use crate::table::{self, Source};
+use crate::report::numbers::size;
+use crate::table;
 use std::path::Path;
 
 /// Runs the command.
@@ -20,28 +21,29 @@ pub fn run(arguments: &MeasureArguments, global: GlobalArguments) -> Result<(), 
         note(global, "no --ledger: nothing keeps count of what is spent on these data over time");
     }
     // The output is opened before anything is charged: a folder that can't be written to costs nothing.
-    let output = Output::create(&arguments.output)?;
+    let output = Destination::from(arguments.output.clone().into_os_string());
+    output.check().or_status(ExitStatus::Usage)?;
     let noise = noise_source(arguments.insecure_seed, global)?;
-    let source = source(&arguments.data);
-    let release = measure_table(&plan, documents, source, arguments, noise, global)?;
-    output.write(release.to_json().as_bytes())
+    let release = measure_table(&plan, documents, arguments, noise, global)?;
+    output.write_text(&release.to_json()).or_status(ExitStatus::Internal)
 }
 
 fn measure_table(
     plan: &Plan,
     documents: Documents,
-    source: Source,
     arguments: &MeasureArguments,
     mut noise: NoiseSource,
     global: GlobalArguments,
 ) -> Result<Release, Failure> {
-    let progress = Progress::bytes("reading", global);
+    let progress = Progress::spinner("reading", global.quiet);
+    let source = source(&arguments.data);
     let answers = table::answer(&source, arguments.format.map(Into::into), &plan.schema, &plan.queries(), &|read| {
-        progress.set(read.bytes_read, read.total_bytes);
+        let of = read.total_bytes.map_or(String::new(), |total| format!(" of {}", size(total)));
+        progress.message(format!("{}{of}", size(read.bytes_read)));
     })
     .or_status(ExitStatus::Data)?;
-    progress.finish();
-    let id = release_id().or_status(ExitStatus::Internal)?;
+    drop(progress);
+    let id = release_id(&mut noise);
     let authorisation = authorise(plan, &id, arguments.ledger.as_deref())?;
     measure::run(plan, documents, id, answers, authorisation, &mut noise).or_status(ExitStatus::Internal)
 }

@@ -11,7 +11,7 @@ mod measure;
 mod output;
 mod pages;
 mod plan;
-mod progress;
+pub mod progress;
 mod quickstart;
 mod reconstruct;
 mod status;
@@ -20,6 +20,7 @@ pub use status::{ExitStatus, Failure};
 
 use args::{Arguments, Command, GlobalArguments};
 use clap::Parser;
+use status::OrStatus;
 use std::process::ExitCode;
 
 /// Runs the command line and says how it ended.
@@ -39,7 +40,7 @@ pub fn main() -> ExitCode {
 
 fn run(arguments: Arguments) -> Result<(), Failure> {
     let global = arguments.global;
-    interrupt::install();
+    interrupt::install().or_status(ExitStatus::Internal)?;
     set_threads(global)?;
     match arguments.command {
         Command::Quickstart(a) => quickstart::run(&a, global),
@@ -69,6 +70,6 @@ fn set_threads(global: GlobalArguments) -> Result<(), Failure> {
 /// A note on standard error, unless quiet.
 fn note(global: GlobalArguments, text: &str) {
     if !global.quiet {
-        anstream::eprintln!("\x1b[2mnote:\x1b[0m {text}");
+        progress::suspend(|| anstream::eprintln!("\x1b[2mnote:\x1b[0m {text}"));
     }
 }

@@ -82,6 +82,20 @@ impl Destination {
         self.write(|writer| writer.write_all(text.as_bytes()))
     }
 
+    /// Whether a file can be created there, before anything that can't be undone.
+    ///
+    /// # Errors
+    /// As [`Destination::write`].
+    pub fn check(&self) -> anyhow::Result<()> {
+        match self {
+            Destination::Stdout => Ok(()),
+            Destination::File(path) => AtomicFile::create(path).map(drop).map_err(|error| {
+                let advice = self.advice(&error);
+                anyhow::Error::new(error).context(format!("can't write {self}{advice}"))
+            }),
+        }
+    }
+
     /// How to draw texts that go there: a file and a pipe get plain ones; a terminal gets its own width,
     /// and colour unless `NO_COLOR` or the kind of terminal forbids it.
     pub fn style(&self) -> Style {

@@ -1,7 +1,7 @@
 //! `completions`, `man` and `json-schema`: pages about the program itself.
 
 use super::args::{Arguments, DocumentFormat};
-use super::output::print;
+use super::output::Destination;
 use super::status::{ExitStatus, Failure, OrStatus};
 use crate::schema::SchemaFile;
 use crate::workload::WorkloadFile;
@@ -11,7 +11,7 @@ use clap::CommandFactory;
 pub fn completions(shell: clap_complete::Shell) -> Result<(), Failure> {
     let mut page = Vec::new();
     clap_complete::generate(shell, &mut Arguments::command(), "dpcausal", &mut page);
-    print(&page)
+    print(page)
 }
 
 /// Prints the manual: the command's page, then one section per subcommand.
@@ -26,7 +26,7 @@ pub fn man() -> Result<(), Failure> {
         manual.render_synopsis_section(&mut page).or_status(ExitStatus::Internal)?;
         manual.render_options_section(&mut page).or_status(ExitStatus::Internal)?;
     }
-    print(&page)
+    print(page)
 }
 
 /// Prints the JSON Schema of a YAML format.
@@ -37,5 +37,9 @@ pub fn json_schema(format: DocumentFormat) -> Result<(), Failure> {
     };
     let mut text = serde_json::to_string_pretty(&schema).or_status(ExitStatus::Internal)?;
     text.push('\n');
-    print(text.as_bytes())
+    Destination::Stdout.write_text(&text).or_status(ExitStatus::Internal)
+}
+
+fn print(page: Vec<u8>) -> Result<(), Failure> {
+    Destination::Stdout.write(|out| out.write_all(&page)).or_status(ExitStatus::Internal)
 }

@@ -2,12 +2,12 @@
 
 use super::args::PlanArguments;
 use super::documents::read_plan;
-use super::output::print;
+use super::output::Destination;
 use super::status::{ExitStatus, Failure, OrStatus};
 use crate::measure::Plan;
 use crate::model::{JunctionTree, Variables};
-use crate::report::numbers::{count, significant};
-use crate::report::{Table, json};
+use crate::report::numbers::{integer, percentage, significant, size};
+use crate::report::{Column, Table, document};
 use crate::schema::SCALE;
 use serde::Serialize;
 
@@ -37,26 +37,32 @@ struct Page {
     rho: f64,
     epsilon: Option<f64>,
     delta: Option<f64>,
-    model_cells: f64,
+    model_cells: u64,
     model_largest_clique: Vec<String>,
-    model_bytes: f64,
+    model_bytes: u64,
 }
 
 /// Runs the command.
 pub fn run(arguments: &PlanArguments) -> Result<(), Failure> {
     let (plan, _) = read_plan(&arguments.documents, &arguments.budget)?;
     let page = page(&plan)?;
-    if arguments.json {
-        return print(json::envelope("plan", &page).as_bytes());
-    }
-    print(text(&page).as_bytes())
+    let text = if arguments.json {
+        document("plan", &page).or_status(ExitStatus::Internal)?
+    } else {
+        table(&page).render(Destination::Stdout.style())
+    };
+    Destination::Stdout.write_text(&text).or_status(ExitStatus::Internal)
 }
 
 fn page(plan: &Plan) -> Result<Page, Failure> {
     let queries = plan.queries();
-    let variables = Variables::new(&plan.schema, &queries);
-    let tree = JunctionTree::plan(&variables.domain, &variables.cliques(&plan.schema, &queries), plan.workload.max_cells)
-        .or_status(ExitStatus::Usage)?;
+    let max_cells = plan.workload.max_cells;
+    let variables = Variables::new(&plan.schema, &queries).or_status(ExitStatus::Usage)?;
+    let sets = variables.sets(&plan.schema, &queries, max_cells).or_status(ExitStatus::Usage)?;
+    let tree = JunctionTree::plan(&variables.domain, &sets).or_status(ExitStatus::Usage)?;
+    tree.check_size(&variables.domain, max_cells).or_status(ExitStatus::Usage)?;
+    // Within the limit, which is a u64.
+    let cells = u64::try_from(tree.cells()).unwrap_or(u64::MAX);
     let total = plan.cost.gaussian_mu_squared;
     let measurements = plan
         .measurements
@@ -79,39 +85,54 @@ fn page(plan: &Plan) -> Result<Page, Failure> {
         rho: total / 2.0,
         epsilon: plan.guarantee.epsilon(plan.cost),
         delta: plan.guarantee.delta,
-        model_cells: tree.cells(),
-        model_largest_clique: tree.largest_clique().iter().map(|&v| variables.domain.names[v].clone()).collect(),
-        // Marginals, potentials and messages: three doubles per cell.
-        model_bytes: tree.cells() * 24.0,
+        model_cells: cells,
+        model_largest_clique: variables.domain.names_of(&tree.cliques()[tree.largest_clique()]),
+        // Marginals, conditionals and, during calibration, potentials: three doubles per cell.
+        model_bytes: cells.saturating_mul(24),
     })
 }
 
-fn text(page: &Page) -> String {
-    let mut table = Table::new(
-        "Planned measurements (sensitivity and sigma in records; no data were read)",
-        &["block", "measurement", "cells", "sensitivity", "sigma", "mu^2", "share"],
-    );
+fn table(page: &Page) -> Table {
+    let columns = [
+        Column::text("Block"),
+        Column::text("Measurement"),
+        Column::number("Cells"),
+        Column::number("Sensitivity"),
+        Column::number("Sigma"),
+        Column::number("mu^2"),
+        Column::number("Share"),
+    ];
+    let mut table = Table::new(columns).title("Planned measurements");
     for line in &page.measurements {
         table.row([
             line.block.clone(),
             line.measurement.clone(),
-            count(line.cells as f64),
+            integer(line.cells as u64),
             significant(line.sensitivity, 4),
             significant(line.sigma, 4),
             significant(line.mu_squared, 4),
-            format!("{:.1} %", 100.0 * line.share),
+            percentage(line.share),
         ]);
     }
+    let cells = page.measurements.iter().map(|l| l.cells as u64).sum();
+    table.total(["sum", "", &integer(cells), "", "", &significant(page.mu * page.mu, 4), "100 %"]);
     let guarantee = match (page.epsilon, page.delta) {
         (Some(epsilon), Some(delta)) => format!("({epsilon:.4}, {delta:e})-differential privacy"),
-        _ => "no delta given: no epsilon stated".into(),
+        _ => "no delta is given, so no epsilon is stated".into(),
     };
-    table.footer(format!("sum: {:.4}-GDP, rho {:.5}; {guarantee}; {}, {}", page.mu, page.rho, page.adjacency, page.accountant));
-    table.footer(format!(
-        "model: {} cells, about {:.1} MB; largest clique: {}",
-        count(page.model_cells),
-        page.model_bytes / 1e6,
+    table.note(format!(
+        "Guarantee: {:.4}-GDP, rho {:.5}; {guarantee}; {} adjacency, accountant {}.",
+        page.mu,
+        page.mu * page.mu / 2.0,
+        page.adjacency,
+        page.accountant
+    ));
+    table.note("Sensitivity and sigma are in records; no data were read.");
+    table.note(format!(
+        "Model: {} cells, about {}; largest clique: {}.",
+        integer(page.model_cells),
+        size(page.model_bytes),
         page.model_largest_clique.join(" x ")
     ));
-    table.render()
+    table
 }

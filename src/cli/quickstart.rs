@@ -4,23 +4,23 @@
 //! taken from the Python package causaldata 0.1.5 (MIT licence), data set `nsw_mixtape`; small and
 //! public for decades.
 
-use super::analyze::outcome_title;
+use super::analyze::{EffectsPage, outcome_of};
 use super::args::{BudgetArguments, QuickstartArguments};
 use super::documents::read_budget;
 use super::impute::draw_models;
 use super::measure::{authorise, noise_source};
-use super::output::{Output, print, style};
+use super::output::Destination;
 use super::progress::Progress;
 use super::reconstruct::{calibrate, write_table};
 use super::status::{ExitStatus, Failure, OrStatus};
 use super::{GlobalArguments, note};
-use crate::estimate::{self, Effect, Estimand, Estimator, Imputed, Request, Rule};
+use crate::estimate::{self, Effect, Estimand, Estimator, Imputed, Kappa, Request, RuleKind};
 use crate::impute::{BaseFit, TableOrigin, impute_tables, sample_rows};
 use crate::measure::{self, Documents, Guarantee, Plan, default_delta};
 use crate::model::Model;
 use crate::privacy::{Ledger, LedgerError, release_id};
 use crate::release::CheckedRelease;
-use crate::report::{forest, json, text};
+use crate::report::{document, effects_text, forest};
 use crate::schema::Schema;
 use crate::table::{self, Source, WriteOptions};
 use crate::workload::Workload;
@@ -41,7 +41,7 @@ pub fn run(arguments: &QuickstartArguments, global: GlobalArguments) -> Result<(
     std::fs::create_dir_all(folder)
         .map_err(|e| Failure::because(ExitStatus::Usage, format!("can't create the folder {}: {e}", folder.display())))?;
     for (name, content) in [("lalonde.csv", DATA), ("schema.yaml", SCHEMA), ("workload.yaml", WORKLOAD)] {
-        Output::create(&folder.join(name))?.write(content.as_bytes())?;
+        write_file(folder, name, content)?;
     }
     let release = measure(arguments, global)?;
     let seed = release.default_seed();
@@ -69,24 +69,25 @@ fn measure(arguments: &QuickstartArguments, global: GlobalArguments) -> Result<C
         }
         created => created.map(|_| ()).or_status(ExitStatus::Internal)?,
     }
-    let progress = Progress::spinner("measuring", global);
+    let progress = Progress::spinner("measuring", global.quiet);
     let source = Source::Path(folder.join("lalonde.csv"));
     let answers = table::answer(&source, None, &plan.schema, &plan.queries(), &|_| ()).or_status(ExitStatus::Internal)?;
     let mut noise = noise_source(arguments.insecure_seed, global)?;
-    let id = release_id(&noise).or_status(ExitStatus::Internal)?;
+    let id = release_id(&mut noise);
     let authorisation = authorise(&plan, &id, Some(&ledger))?;
     let documents = Documents { schema: schema_file, workload: workload_file };
     let release = measure::run(&plan, documents, id, answers, authorisation, &mut noise).or_status(ExitStatus::Internal)?;
-    progress.finish();
+    drop(progress);
     let text = release.to_json();
-    Output::create(&folder.join("release.json"))?.write(text.as_bytes())?;
+    write_file(folder, "release.json", &text)?;
     note(global, &format!("measured {} sums under {}", release.measurements.len(), release.deployment_card.guarantee));
     CheckedRelease::parse(&text, "release.json").or_status(ExitStatus::Internal)
 }
 
 fn write_microdata(release: &CheckedRelease, fit: &BaseFit, folder: &Path, seed: u64) -> Result<(), Failure> {
     let rows = release.estimated_rows().round() as usize;
-    let synthetic = sample_rows(&fit.model, &fit.released.variables, &release.schema, rows, seed, 0);
+    let synthetic = sample_rows(fit.model(), &fit.released.variables, &release.schema, rows, seed, 0)
+        .or_status(ExitStatus::Internal)?;
     let metadata = TableOrigin::synthetic(release, rows).entries();
     let options = WriteOptions { format: None, seed, metadata, imputations: false };
     write_table(&synthetic, &release.schema, &folder.join("synthetic.csv"), options)
@@ -97,19 +98,18 @@ fn effects(release: &CheckedRelease, fit: &BaseFit, draws: &[Model], folder: &Pa
     let schema = &release.schema;
     let mut request = Request {
         estimands: vec![Estimand::Ate],
-        estimators: vec![Estimator::Regression, Estimator::Model],
-        rule: Rule::Unified,
+        estimators: vec![Estimator::DifferenceInMeans, Estimator::Regression],
+        rule: RuleKind::Unified,
         level: 0.95,
     };
     let mut effects = estimate::from_release(fit, draws, schema, &request, seed).or_status(ExitStatus::Internal)?;
     let rows = release.estimated_rows().round() as usize;
     let models = &draws[..IMPUTATIONS.min(draws.len())];
-    let stack = impute_tables(models, &fit.released.variables, schema, rows, seed);
+    let stack = impute_tables(models, &fit.released.variables, schema, rows, seed).or_status(ExitStatus::Internal)?;
     let metadata = TableOrigin::imputations(release, rows).entries();
     let options = WriteOptions { format: None, seed, metadata, imputations: true };
     write_table(&stack, schema, &folder.join("imputed.parquet"), options)?;
-    request.estimators = vec![Estimator::Regression];
-    let imputed = Imputed { n: release.estimated_rows(), kappa: 1 };
+    let imputed = Imputed { n: release.estimated_rows(), kappa: Kappa::Noise };
     effects.extend(estimate::from_imputations(&stack, schema, imputed, &request).or_status(ExitStatus::Internal)?);
     let source = Source::Path(folder.join("lalonde.csv"));
     let real = table::read_unprotected(&source, None, schema, &|_| ()).or_status(ExitStatus::Internal)?.table;
@@ -119,16 +119,20 @@ fn effects(release: &CheckedRelease, fit: &BaseFit, draws: &[Model], folder: &Pa
 
 fn write_effects(effects: &[Effect], schema: &Schema, arguments: &QuickstartArguments) -> Result<(), Failure> {
     let folder = &arguments.output;
-    let title = outcome_title(schema);
-    let page = json::envelope("effects", &serde_json::json!({ "effects": effects }));
-    Output::create(&folder.join("effects.svg"))?.write(forest::svg(effects, &title).as_bytes())?;
-    Output::create(&folder.join("effects.json"))?.write(page.as_bytes())?;
-    if arguments.json {
-        return print(page.as_bytes());
-    }
-    let mut screen = text::effects(effects, &title, style(Path::new("-")));
-    screen.push_str(&next_steps(folder));
-    print(screen.as_bytes())
+    let outcome = outcome_of(schema)?;
+    let page = document("effects", &EffectsPage { outcome: &outcome.name, effects }).or_status(ExitStatus::Internal)?;
+    write_file(folder, "effects.svg", &forest(&outcome, effects))?;
+    write_file(folder, "effects.json", &page)?;
+    let screen = if arguments.json {
+        page
+    } else {
+        effects_text(&outcome, effects, Destination::Stdout.style()) + &next_steps(folder)
+    };
+    Destination::Stdout.write_text(&screen).or_status(ExitStatus::Internal)
+}
+
+fn write_file(folder: &Path, name: &str, content: &str) -> Result<(), Failure> {
+    Destination::File(folder.join(name)).write_text(content).or_status(ExitStatus::Usage)
 }
 
 fn next_steps(folder: &Path) -> String {

@@ -4,11 +4,11 @@ use super::args::{ReconstructArguments, SamplingArguments};
 use super::input::read_release;
 use super::progress::Progress;
 use super::status::{ExitStatus, Failure, OrStatus};
-use super::{GlobalArguments, note};
+use super::{GlobalArguments, note, output};
 use crate::impute::{BaseFit, TableOrigin, sample_rows};
 use crate::model::{Diagnostics, Released};
 use crate::release::CheckedRelease;
-use crate::report::json;
+use crate::report::document;
 use crate::schema::Schema;
 use crate::table::{self, CodedTable, Destination, WriteOptions};
 use std::path::Path;
@@ -23,12 +23,14 @@ pub fn run(arguments: &ReconstructArguments, global: GlobalArguments) -> Result<
     let fit = calibrate(&release, sampling.accept_unconverged, global)?;
     let rows = rows_of(sampling, &release);
     let seed = sampling.seed.unwrap_or_else(|| release.default_seed());
-    let table = sample_rows(&fit.model, &fit.released.variables, &release.schema, rows, seed, 0);
+    let table = sample_rows(fit.model(), &fit.released.variables, &release.schema, rows, seed, 0)
+        .or_status(ExitStatus::Usage)?;
     let origin = TableOrigin::synthetic(&release, rows);
     let format = sampling.format.map(Into::into);
     write_table(&table, &release.schema, &sampling.output, WriteOptions { format, seed, metadata: origin.entries(), imputations: false })?;
     if arguments.json {
-        super::output::print(json::envelope("reconstruct", &fit.diagnostics).as_bytes())?;
+        let page = document("reconstruct", fit.diagnostics()).or_status(ExitStatus::Internal)?;
+        output::Destination::Stdout.write_text(&page).or_status(ExitStatus::Internal)?;
     }
     Ok(())
 }
@@ -36,14 +38,14 @@ pub fn run(arguments: &ReconstructArguments, global: GlobalArguments) -> Result<
 /// Calibrates the base model, shows how it went, and refuses an unconverged fit unless asked to go on.
 pub fn calibrate(release: &CheckedRelease, accept_unconverged: bool, global: GlobalArguments) -> Result<BaseFit, Failure> {
     let released = Released::new(release).or_status(ExitStatus::Usage)?;
-    let progress = Progress::spinner("calibrating", global);
-    let fit = BaseFit::new(released, &|iteration, gap| {
-        progress.message(format!("iteration {iteration}, duality gap {gap:.1e}"));
+    let progress = Progress::spinner("calibrating", global.quiet);
+    let fit = BaseFit::new(released, &mut |iteration, gap| {
+        progress.message(format!("iteration {iteration}, relative duality gap {gap:.1e}"));
     })
     .or_status(ExitStatus::Usage)?;
-    progress.finish();
-    note(global, &describe(&fit.diagnostics));
-    require_converged(&fit.diagnostics, accept_unconverged)?;
+    drop(progress);
+    note(global, &describe(fit.diagnostics()));
+    require_converged(fit.diagnostics(), accept_unconverged)?;
     Ok(fit)
 }
 

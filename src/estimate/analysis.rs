@@ -1,11 +1,11 @@
 //! The three routes of `analyze`: from what is given to rows of effects.
 
-use super::combine::{Combined, Rule, combine};
+use super::combine::{Combined, Kappa, Rule, combine};
 use super::effect::{Effect, Route};
 use super::model_effect::ModelContext;
 use super::model_formula::model_effects;
-use super::moments::regression_from_moments;
-use super::{Estimand, Estimate, EstimateError, Estimator, Options, design, estimate_table, imputations};
+use super::moments::{difference_from_moments, regression_from_moments};
+use super::{DesignMatrix, Estimand, Estimate, EstimateError, Estimator, Options, Rows, estimate, estimate_each, imputations};
 use crate::impute::BaseFit;
 use crate::model::Model;
 use crate::schema::Schema;
@@ -20,9 +20,30 @@ pub struct Request {
     /// The estimators; those that a route can't use are left out.
     pub estimators: Vec<Estimator>,
     /// The combining rule.
-    pub rule: Rule,
+    pub rule: RuleKind,
     /// The level of the intervals.
     pub level: f64,
+}
+
+/// A combining rule by name; the route knows its kappa and r.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RuleKind {
+    /// The unified rule.
+    Unified,
+    /// Rubin's.
+    Rubin,
+    /// Raghunathan's.
+    Raghunathan,
+}
+
+impl RuleKind {
+    fn with(self, kappa: Kappa, ratio: f64) -> Rule {
+        match self {
+            RuleKind::Unified => Rule::Unified { kappa, ratio },
+            RuleKind::Rubin => Rule::Rubin,
+            RuleKind::Raghunathan => Rule::Raghunathan { ratio },
+        }
+    }
 }
 
 /// What is known of imputed tables.
@@ -30,8 +51,17 @@ pub struct Request {
 pub struct Imputed {
     /// The number of records behind the release.
     pub n: f64,
-    /// 1 where the draws carry the privacy noise only.
-    pub kappa: u8,
+    /// What the draws vary by.
+    pub kappa: Kappa,
+}
+
+/// How a combined estimate was made.
+struct How {
+    route: Route,
+    kappa: Option<Kappa>,
+    ratio: Option<f64>,
+    n: f64,
+    clipped: f64,
 }
 
 /// The moment route: every functional on the base fit and on its posterior draws, combined at `r`
@@ -46,22 +76,24 @@ pub fn from_release(
     request: &Request,
     seed: u64,
 ) -> Result<Vec<Effect>, EstimateError> {
-    let design = design(schema);
+    let design = DesignMatrix::from_schema(schema);
     let variables = &fit.released.variables;
     let context = ModelContext::new(schema, variables, &design)?;
     let n = fit.released.problem.total;
     let on_model = |model: &Model, index: u64| ModelEstimates::new(&context, model, n, request, seed, index);
-    let base = on_model(&fit.model, 0)?;
+    let base = on_model(fit.model(), 0)?;
     // Evaluated in parallel, collected in order: the result does not depend on the number of threads.
     let drawn: Vec<ModelEstimates> =
         draws.par_iter().enumerate().map(|(k, model)| on_model(model, k as u64 + 1)).collect::<Result<_, _>>()?;
     let mut effects = Vec::new();
     for (position, key) in base.keys.iter().enumerate() {
-        let values: Vec<Estimate> = drawn.iter().map(|d| d.estimates[position]).collect();
         // The sampling variance is the base fit's: the draws' own variances carry the extra noise.
-        let combined = combine(request.rule, &values, Some(base.estimates[position].variance), 1, None)?;
-        let clipped = values.iter().map(|e| e.clipped).sum::<f64>() / values.len() as f64;
-        effects.push(row(schema, Route::Moment, key, &combined, request, n, clipped));
+        let variance = base.estimates[position].variance;
+        let values: Vec<Estimate> = drawn.iter().map(|d| Estimate { variance, ..d.estimates[position] }).collect();
+        let combined = combine(&values, request.rule.with(Kappa::Noise, f64::INFINITY))?;
+        let clipped = mean_clipped(&values);
+        let how = How { route: Route::Moment, kappa: Some(Kappa::Noise), ratio: Some(f64::INFINITY), n, clipped };
+        effects.push(row(schema, key, &combined, request, &how)?);
     }
     flag_disagreement(&mut effects, &base, &drawn);
     Ok(effects)
@@ -92,16 +124,17 @@ impl ModelEstimates {
     ) -> Result<ModelEstimates, EstimateError> {
         let mut found = ModelEstimates { keys: Vec::new(), estimates: Vec::new() };
         for arm in 1..context.arms() {
+            let moments = context.moments(model, n)?;
             for &estimator in &request.estimators {
+                let of_moments = |one: &dyn Fn(Estimand) -> Result<Estimate, EstimateError>| {
+                    request.estimands.iter().map(|&e| one(e)).collect::<Result<Vec<_>, _>>()
+                };
                 let estimates = match estimator {
-                    Estimator::Regression => {
-                        let moments = context.moments(model, n)?;
-                        let one = |&e| regression_from_moments(&moments, arm, e);
-                        request.estimands.iter().map(one).collect::<Result<Vec<_>, _>>()?
-                    }
+                    Estimator::Regression => of_moments(&|e| regression_from_moments(&moments, arm as u16, e))?,
+                    Estimator::DifferenceInMeans => of_moments(&|_| difference_from_moments(&moments, arm as u16))?,
                     Estimator::Model => model_effects(context, model, n, arm, &request.estimands, seed, index)?,
-                    // The arm-wise means are moments too, but need no model; the others need rows.
-                    _ => continue,
+                    // These need rows.
+                    Estimator::Ipw | Estimator::Aipw => continue,
                 };
                 for (&estimand, estimate) in request.estimands.iter().zip(estimates) {
                     found.keys.push(Key { estimator, estimand, arm });
@@ -157,20 +190,22 @@ pub fn from_imputations(
     imputed: Imputed,
     request: &Request,
 ) -> Result<Vec<Effect>, EstimateError> {
-    let tables = imputations(stack)?;
-    let rows = stack.rows as f64 / tables.len() as f64;
-    let r = rows / imputed.n;
+    let m = imputations(stack)?.len();
+    let ratio = stack.rows as f64 / m as f64 / imputed.n;
     let mut effects = Vec::new();
     for key in table_keys(schema, request)? {
-        let estimates: Vec<Estimate> = tables
-            .par_iter()
-            .map(|t| estimate_table(stack, t.clone(), schema, key.estimator, key.estimand, key.arm, &Options::default()))
-            .collect::<Result<_, _>>()?;
-        let combined = combine(request.rule, &estimates, None, imputed.kappa, Some(r))?;
-        let clipped = estimates.iter().map(|e| e.clipped).sum::<f64>() / estimates.len() as f64;
-        effects.push(row(schema, Route::Imputation, &key, &combined, request, imputed.n, clipped));
+        let estimates =
+            estimate_each(stack, schema, key.estimator, key.estimand, key.arm as u16, &Options::default())?;
+        let combined = combine(&estimates, request.rule.with(imputed.kappa, ratio))?;
+        let clipped = mean_clipped(&estimates);
+        let how = How { route: Route::Imputation, kappa: Some(imputed.kappa), ratio: Some(ratio), n: imputed.n, clipped };
+        effects.push(row(schema, &key, &combined, request, &how)?);
     }
     Ok(effects)
+}
+
+fn mean_clipped(estimates: &[Estimate]) -> f64 {
+    estimates.iter().map(|e| e.clipped).sum::<f64>() / estimates.len() as f64
 }
 
 /// The naive route: one table read as if it were the real one, which it may be.
@@ -180,9 +215,10 @@ pub fn from_imputations(
 pub fn from_table(table: &CodedTable, schema: &Schema, synthetic: bool, request: &Request) -> Result<Vec<Effect>, EstimateError> {
     let mut effects = Vec::new();
     for key in table_keys(schema, request)? {
-        let estimate = estimate_table(table, 0..table.rows, schema, key.estimator, key.estimand, key.arm, &Options::default())?;
-        let combined = Combined::single(&estimate);
-        let mut effect = row(schema, Route::Naive, &key, &combined, request, estimate.rows, estimate.clipped);
+        let options = Options::default();
+        let one = estimate(table, &Rows::All, schema, key.estimator, key.estimand, key.arm as u16, &options)?;
+        let how = How { route: Route::Naive, kappa: None, ratio: None, n: one.rows, clipped: one.clipped };
+        let mut effect = row(schema, &key, &Combined::single(&one), request, &how)?;
         effect.not_private = !synthetic;
         effect.notes.push(if synthetic {
             "one synthetic table read as if it were real: the interval leaves out the privacy noise and covers far less \
@@ -208,35 +244,39 @@ fn table_keys(schema: &Schema, request: &Request) -> Result<Vec<Key>, EstimateEr
     Ok(keys)
 }
 
-fn row(schema: &Schema, route: Route, key: &Key, combined: &Combined, request: &Request, n: f64, clipped: f64) -> Effect {
-    // Both callers checked that there is a treatment.
-    let treatment = &schema.columns[schema.treatment().unwrap_or_default()];
+fn row(schema: &Schema, key: &Key, combined: &Combined, request: &Request, how: &How) -> Result<Effect, EstimateError> {
+    let treatment = &schema.columns[schema.treatment().ok_or(EstimateError::NoTreatment)?];
     let (arm, reference) = (treatment.level_name(key.arm as u16), treatment.level_name(0));
-    let whom = if route == Route::Naive { "the table" } else { "the confidential table" };
-    Effect {
+    let whom = if how.route == Route::Naive { "the table" } else { "the confidential table" };
+    let total = combined.standard_error.powi(2);
+    // U estimates V / r, or V itself where r does not apply.
+    let finite = how.ratio.filter(|r| r.is_finite()).unwrap_or(1.0);
+    let sampling = (combined.within_variance * finite).min(total);
+    let (lower, upper) = combined.interval(request.level)?;
+    Ok(Effect {
         estimand: key.estimand,
         contrast: format!("{} {arm} - {reference}", treatment.name),
         population: match key.estimand {
             Estimand::Ate => format!("all rows of {whom}"),
             Estimand::Att => format!("rows of {whom} with {} = {arm}", treatment.name),
         },
-        route,
+        route: how.route,
         estimator: key.estimator,
-        rule: combined.rule.to_string(),
-        formula: combined.formula.to_string(),
-        m: combined.m,
-        r: combined.r,
-        kappa: combined.kappa,
-        n,
+        rule: combined.rule.into(),
+        formula: combined.formula.into(),
+        m: (how.route != Route::Naive).then_some(combined.draws),
+        r: how.ratio.filter(|r| r.is_finite()),
+        kappa: how.kappa.map(|kappa| kappa.value() as u8),
+        n: how.n,
         estimate: combined.estimate,
-        standard_error: combined.standard_error(),
+        standard_error: combined.standard_error,
         degrees_of_freedom: combined.degrees_of_freedom,
         level: request.level,
-        interval: combined.interval(request.level),
-        sampling_variance: combined.sampling_variance,
-        privacy_variance: combined.privacy_variance,
-        clipped_propensities: clipped,
+        interval: [lower, upper],
+        sampling_variance: sampling,
+        privacy_variance: total - sampling,
+        clipped_propensities: how.clipped,
         not_private: false,
-        notes: combined.notes.clone(),
-    }
+        notes: combined.note.iter().map(ToString::to_string).collect(),
+    })
 }

@@ -77,4 +77,7 @@ pub enum EstimateError {
         /// What is wrong there.
         source: Box<EstimateError>,
     },
+    /// A model can't answer.
+    #[error(transparent)]
+    Model(#[from] crate::model::ModelError),
 }

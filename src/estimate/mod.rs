@@ -7,11 +7,15 @@
 //! All of them see covariates through the public scores of [`DesignMatrix`], and return the outcome's
 //! own units.
 
+mod analysis;
 mod augmented;
 mod combine;
 mod covariates;
+mod effect;
 mod error;
 mod linear;
+mod model_effect;
+mod model_formula;
 mod moments;
 mod outcome;
 mod propensity;
@@ -23,17 +27,16 @@ mod weighting;
 #[cfg(test)]
 mod fixtures;
 
+pub use analysis::{Imputed, Request, RuleKind, from_imputations, from_release, from_table};
 pub use combine::{Combined, Kappa, Note, Rule, combine};
 pub use covariates::{Covariate, DesignMatrix};
+pub use effect::{Effect, Route};
 pub use error::EstimateError;
 pub use moments::{ArmMoments, RIDGE, regression_from_moments};
 pub use propensity::PROPENSITY_RIDGE;
 pub use sample::Rows;
 pub use stack::{Options, estimate, estimate_each, imputations};
 
-mod effect;
-
-pub use effect::{Effect, Route};
 
 /// The effect that is estimated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]

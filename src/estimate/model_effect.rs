@@ -54,7 +54,7 @@ impl<'a> ModelContext<'a> {
 
     /// The number of arms.
     pub fn arms(&self) -> usize {
-        self.variables.domain.sizes[self.treatment]
+        self.variables.domain.sizes()[self.treatment]
     }
 
     /// The name of an arm.
@@ -102,7 +102,7 @@ impl<'a> ModelContext<'a> {
     pub fn moments(&self, model: &Model, n: f64) -> Result<Vec<ArmMoments>, ModelError> {
         let width = 1 + self.design.score_count();
         let mut sums = vec![Sums::zeros(width); self.arms()];
-        let hub = model.marginal_in_order(&[self.treatment, self.outcome])?;
+        let hub = joint(model, &[self.treatment, self.outcome])?;
         for (arm, cells) in sums.iter_mut().zip(hub.chunks(self.values.len())) {
             for (g, &p) in cells.iter().enumerate() {
                 arm.gram[[0, 0]] += p;
@@ -122,7 +122,7 @@ impl<'a> ModelContext<'a> {
 
     /// Moments of one covariate's scores: with 1, with each other, with the outcome.
     fn add_single(&self, model: &Model, covariate: &Scored, sums: &mut [Sums]) -> Result<(), ModelError> {
-        let joint = model.marginal_in_order(&[self.treatment, self.outcome, covariate.variable])?;
+        let joint = joint(model, &[self.treatment, self.outcome, covariate.variable])?;
         let levels = covariate.scores.nrows();
         let offset = covariate.offset;
         for (arm, cells) in sums.iter_mut().zip(joint.chunks(self.values.len() * levels)) {
@@ -151,7 +151,7 @@ impl<'a> ModelContext<'a> {
 
     /// Cross moments of two covariates' scores.
     fn add_pair(&self, model: &Model, first: &Scored, second: &Scored, sums: &mut [Sums]) -> Result<(), ModelError> {
-        let joint = model.marginal_in_order(&[self.treatment, first.variable, second.variable])?;
+        let joint = joint(model, &[self.treatment, first.variable, second.variable])?;
         let shape = (first.scores.nrows(), second.scores.nrows());
         for (arm, cells) in sums.iter_mut().zip(joint.chunks(shape.0 * shape.1)) {
             let table = Array2::from_shape_fn(shape, |(l, h)| cells[l * shape.1 + h]);
@@ -163,6 +163,11 @@ impl<'a> ModelContext<'a> {
         }
         Ok(())
     }
+}
+
+/// The joint probabilities of some variables, row-major in this order.
+fn joint(model: &Model, variables: &[usize]) -> Result<Vec<f64>, ModelError> {
+    Ok(model.marginal(variables)?.values_in_order(variables))
 }
 
 /// A covariate that is a variable of the model.

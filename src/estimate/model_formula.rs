@@ -1,9 +1,9 @@
 //! The g-formula on a model, over rows sampled from it.
 
 use super::model_effect::ModelContext;
-use super::{Estimand, Estimate, EstimateError, PROPENSITY_CLIP};
+use super::{Estimand, Estimate, EstimateError, Options};
 use crate::impute::{Purpose, derived_seed};
-use crate::model::Model;
+use crate::model::{FullConditional, Model};
 
 /// How many rows of covariates a model's effect is averaged over. The average's Monte Carlo error is
 /// `sd(tau(X)) / sqrt(rows)` at most (rows are sampled with stratified ranks, so it is less), small beside
@@ -23,7 +23,7 @@ pub fn model_effects(
     seed: u64,
     index: u64,
 ) -> Result<Vec<Estimate>, EstimateError> {
-    let rows = model.sample(EVALUATION_ROWS, derived_seed(seed, Purpose::Evaluation, index));
+    let rows = model.sample(EVALUATION_ROWS, derived_seed(seed, Purpose::Evaluation, index))?;
     let units = conditional_moments(context, model, &rows, arm)?;
     estimands.iter().map(|&estimand| effect(&units, estimand, n, context.arm_name(arm))).collect()
 }
@@ -48,11 +48,12 @@ fn conditional_moments(
     arm: usize,
 ) -> Result<Vec<Unit>, EstimateError> {
     let outcomes = context.values().len();
-    let joint = model.conditional([context.treatment(), context.outcome()], rows);
+    let conditional = FullConditional::new(model, &[context.treatment(), context.outcome()])?;
+    let mut table = vec![0.0; conditional.cells()];
     let count = rows.first().map_or(0, Vec::len);
     let mut units = Vec::with_capacity(count);
     for row in 0..count {
-        let table = joint.row(row);
+        conditional.probabilities(|variable| rows[variable][row], &mut table)?;
         let moments = |t: usize| {
             let cells = &table[t * outcomes..(t + 1) * outcomes];
             let mass: f64 = cells.iter().sum();
@@ -60,7 +61,6 @@ fn conditional_moments(
             let second: f64 = cells.iter().zip(context.squares()).map(|(p, y)| p * y).sum();
             (mass, first, second)
         };
-        let total: f64 = table.iter().sum();
         let (treated, reference) = (moments(arm), moments(0));
         // A row whose covariates the model gives no mass to can't be sampled from it.
         if treated.0 <= 0.0 || reference.0 <= 0.0 {
@@ -68,8 +68,8 @@ fn conditional_moments(
         }
         let regression = [treated.1 / treated.0, reference.1 / reference.0];
         let variance = [treated.2 / treated.0 - regression[0].powi(2), reference.2 / reference.0 - regression[1].powi(2)];
-        let raw = [treated.0 / total, reference.0 / total];
-        let clip = |e: f64| e.clamp(PROPENSITY_CLIP, 1.0 - PROPENSITY_CLIP);
+        let raw = [treated.0, reference.0];
+        let clip = |e: f64| e.clamp(Options::CLIP, 1.0 - Options::CLIP);
         units.push(Unit {
             propensity: raw.map(clip),
             clipped: raw.iter().any(|&e| clip(e) != e),

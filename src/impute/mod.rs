@@ -17,7 +17,7 @@ pub use origin::{METADATA_KEY, TableKind, TableOrigin};
 pub use rows::{impute_tables, sample_rows};
 pub use stream::{Purpose, derived_seed, stream};
 
-use crate::model::{Calibrator, Diagnostics, Model, ModelError, Released};
+use crate::model::{Calibration, Calibrator, Diagnostics, Model, ModelError, Released, Settings, Targets};
 use rand_distr::{Distribution, StandardNormal};
 use rayon::prelude::*;
 
@@ -26,21 +26,28 @@ pub struct BaseFit {
     /// The problem and the meaning of its variables.
     pub released: Released,
     calibrator: Calibrator,
-    /// The model at the released values.
-    pub model: Model,
-    /// How well it fits.
-    pub diagnostics: Diagnostics,
+    calibration: Calibration,
 }
 
 impl BaseFit {
-    /// Calibrates a model to the released values. `progress` hears the iteration and the duality gap.
+    /// Calibrates a model to the released values. `progress` hears the iteration and the relative gap.
     ///
     /// # Errors
     /// Where the model would be too large or the reference measure rules out everything.
-    pub fn new(released: Released, progress: &(dyn Fn(usize, f64) + Sync)) -> Result<BaseFit, ModelError> {
+    pub fn new(released: Released, progress: &mut dyn FnMut(u64, f64)) -> Result<BaseFit, ModelError> {
         let calibrator = Calibrator::new(released.problem.clone())?;
-        let (model, diagnostics) = calibrator.calibrate(&calibrator.released_values(), None, progress)?;
-        Ok(BaseFit { released, calibrator, model, diagnostics })
+        let calibration = calibrator.calibrate(&calibrator.targets(), &Settings::default(), progress)?;
+        Ok(BaseFit { released, calibrator, calibration })
+    }
+
+    /// The model at the released values.
+    pub fn model(&self) -> &Model {
+        &self.calibration.model
+    }
+
+    /// How well it fits.
+    pub fn diagnostics(&self) -> &Diagnostics {
+        &self.calibration.diagnostics
     }
 
     /// `m` draws of the noise posterior, refitted in parallel; draw `k` depends on the seed and `k` only.
@@ -48,17 +55,13 @@ impl BaseFit {
     ///
     /// # Errors
     /// Those of the calibration.
-    pub fn noise_posterior(
-        &self,
-        m: usize,
-        seed: u64,
-        done: &(dyn Fn() + Sync),
-    ) -> Result<Vec<(Model, Diagnostics)>, ModelError> {
+    pub fn noise_posterior(&self, m: usize, seed: u64, done: &(dyn Fn() + Sync)) -> Result<Vec<Calibration>, ModelError> {
         (0..m)
             .into_par_iter()
             .map(|k| {
                 let values = self.draw_values(seed, k as u64);
-                let fit = self.calibrator.calibrate(&values, Some(&self.model), &|_, _| ());
+                let targets = Targets { values: &values, warm: Some(&self.calibration.parameters), ..self.calibrator.targets() };
+                let fit = self.calibrator.calibrate(&targets, &Settings::default(), &mut |_, _| ());
                 done();
                 fit
             })
@@ -66,13 +69,13 @@ impl BaseFit {
     }
 
     /// `q~ + N(0, sigma^2)`, all measurements in order.
-    fn draw_values(&self, seed: u64, k: u64) -> Vec<Vec<f64>> {
+    fn draw_values(&self, seed: u64, k: u64) -> Vec<f64> {
         let mut random = stream(seed, Purpose::Posterior, k);
-        let mut perturbed = |value: f64, sigma: f64| {
+        let targets = self.calibrator.targets();
+        let noisy = |(value, sigma): (&f64, &f64)| {
             let z: f64 = StandardNormal.sample(&mut random);
             value + sigma * z
         };
-        let measurements = &self.released.problem.measurements;
-        measurements.iter().map(|m| m.values.iter().map(|&v| perturbed(v, m.sigma)).collect()).collect()
+        targets.values.iter().zip(self.calibrator.sigma()).map(noisy).collect()
     }
 }

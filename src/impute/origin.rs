@@ -30,8 +30,8 @@ pub struct TableOrigin {
     pub kind: TableKind,
     /// The release's identifier.
     pub release: String,
-    /// 1: the draws carry the privacy noise only.
-    pub kappa: u8,
+    /// What the draws vary by.
+    pub kappa: Kappa,
     /// Rows per table.
     pub rows: usize,
     /// The number of records behind the release, public or estimated.
@@ -56,7 +56,7 @@ impl TableOrigin {
             format: FORMAT.into(),
             kind,
             release: release.document.id.clone(),
-            kappa: 1,
+            kappa: Kappa::Noise,
             rows,
             n: release.estimated_rows(),
             schema: release.document.schema.clone(),

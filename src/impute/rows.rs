@@ -1,7 +1,7 @@
 //! Rows sampled from a model, as a coded table.
 
 use super::{Purpose, derived_seed, stream};
-use crate::model::{Model, Variables};
+use crate::model::{Model, ModelError, Variables};
 use crate::schema::{Kind, SCALE, Schema};
 use crate::table::CodedTable;
 use rand::RngExt;
@@ -11,6 +11,9 @@ use rayon::prelude::*;
 ///
 /// Codes come from the model; a numeric outcome is drawn uniformly within its grid cell and kept in
 /// fixed point. Columns that no measurement named stay `None`.
+///
+/// # Errors
+/// Where there are more rows than 32 bits count.
 pub fn sample_rows(
     model: &Model,
     variables: &Variables,
@@ -18,9 +21,9 @@ pub fn sample_rows(
     rows: usize,
     seed: u64,
     index: u64,
-) -> CodedTable {
-    let sampled = model.sample(rows, derived_seed(seed, Purpose::Rows, index));
-    decode_rows(sampled, variables, schema, rows, seed, index)
+) -> Result<CodedTable, ModelError> {
+    let sampled = model.sample(rows, derived_seed(seed, Purpose::Rows, index))?;
+    Ok(decode_rows(sampled, variables, schema, rows, seed, index))
 }
 
 /// Turns sampled variables into the schema's columns.
@@ -58,12 +61,15 @@ fn decode_rows(
 
 /// Samples one table per model, in parallel, and stacks them in order; table `k` (from 1) depends on the
 /// seed and `k` only.
-pub fn impute_tables(models: &[Model], variables: &Variables, schema: &Schema, rows: usize, seed: u64) -> CodedTable {
+///
+/// # Errors
+/// As [`sample_rows`].
+pub fn impute_tables(models: &[Model], variables: &Variables, schema: &Schema, rows: usize, seed: u64) -> Result<CodedTable, ModelError> {
     let tables: Vec<CodedTable> = models
         .par_iter()
         .enumerate()
         .map(|(k, model)| sample_rows(model, variables, schema, rows, seed, k as u64 + 1))
-        .collect();
+        .collect::<Result<_, _>>()?;
     let mut stack = CodedTable { codes: vec![None; schema.columns.len()], ..CodedTable::default() };
     let mut imputation = Vec::with_capacity(rows * models.len());
     for (k, table) in tables.into_iter().enumerate() {
@@ -77,5 +83,5 @@ pub fn impute_tables(models: &[Model], variables: &Variables, schema: &Schema, r
         }
     }
     stack.imputation = Some(imputation);
-    stack
+    Ok(stack)
 }

@@ -4,7 +4,7 @@
 //! [`OutcomeGrid`], so that histogram, exact moments and spread are linear maps of one and the same
 //! marginal: bins aggregate cells, `(1 - Y, Y)` and `Y (1 - Y)` weight them by their means.
 
-use super::{AxisMap, Domain, MeasuredAxis, Measurement, ModelError, Problem, Reference};
+use super::{AxisMap, Domain, MeasuredAxis, Measurement, ModelError, Problem, ReferenceFactor};
 use crate::release::CheckedRelease;
 use crate::schema::{Feature, OutcomeGrid, Query, Schema};
 use ndarray::Array2;
@@ -26,7 +26,10 @@ pub struct Variables {
 
 impl Variables {
     /// The variables that a set of queries speaks of.
-    pub fn new(schema: &Schema, queries: &[Query]) -> Variables {
+    ///
+    /// # Errors
+    /// Where a column has no level.
+    pub fn new(schema: &Schema, queries: &[Query]) -> Result<Variables, ModelError> {
         let named = |c: usize| queries.iter().any(|q| q.axes.iter().any(|a| a.column == c));
         let columns: Vec<usize> = schema.coded().into_iter().filter(|&c| named(c)).collect();
         let of_column = |column: Option<usize>| columns.iter().position(|&c| Some(c) == column);
@@ -38,11 +41,10 @@ impl Variables {
         let size = |variable: usize, column: usize| {
             if Some(variable) == outcome { grid.cells.len() } else { schema.columns[column].levels() }
         };
-        let domain = Domain {
-            sizes: columns.iter().enumerate().map(|(v, &c)| size(v, c)).collect(),
-            names: columns.iter().map(|&c| schema.columns[c].name.clone()).collect(),
-        };
-        Variables { treatment: of_column(schema.treatment()), outcome, columns, grid, domain }
+        let sizes = columns.iter().enumerate().map(|(v, &c)| size(v, c)).collect();
+        let names = columns.iter().map(|&c| schema.columns[c].name.clone()).collect();
+        let domain = Domain::new(names, sizes)?;
+        Ok(Variables { treatment: of_column(schema.treatment()), outcome, columns, grid, domain })
     }
 
     /// The variable of a schema column.
@@ -74,47 +76,41 @@ impl Variables {
     }
 
     /// The reference measure: uniform within each outcome bin, zero on the schema's structural zeros.
-    fn reference(&self, schema: &Schema) -> Vec<Reference> {
+    fn reference(&self, schema: &Schema, max_cells: u64) -> Result<Vec<ReferenceFactor>, ModelError> {
         let mut reference = Vec::new();
         if let Some(outcome) = self.outcome {
-            let weights = self.grid.cells.iter().map(|c| c.weight.ln()).collect();
-            reference.push(Reference { variables: vec![outcome], log_weights: weights });
+            let log_weights = self.grid.cells.iter().map(|c| c.weight.ln()).collect();
+            reference.push(ReferenceFactor { variables: vec![outcome], log_weights });
         }
         for zero in &schema.structural_zeros {
-            let conditions: Option<Vec<(usize, &Vec<u16>)>> =
-                zero.conditions.iter().map(|(column, codes)| Some((self.of_column(*column)?, codes))).collect();
+            let conditions: Option<Vec<(usize, Vec<u16>)>> =
+                zero.conditions.iter().map(|(column, codes)| self.condition(*column, codes)).collect();
             // A combination with an unmeasured column says nothing about the measured ones.
-            if let Some(mut conditions) = conditions {
-                conditions.sort_by_key(|(variable, _)| *variable);
-                reference.push(self.structural_zero(&conditions));
+            if let Some(conditions) = conditions {
+                reference.push(ReferenceFactor::structural_zero(&self.domain, &conditions, max_cells)?);
             }
         }
-        reference
+        Ok(reference)
     }
 
-    fn structural_zero(&self, conditions: &[(usize, &Vec<u16>)]) -> Reference {
-        let sizes: Vec<usize> = conditions.iter().map(|(v, _)| self.domain.sizes[*v]).collect();
-        let cells: usize = sizes.iter().product();
-        let log_weights = (0..cells)
-            .map(|cell| {
-                let mut rest = cell;
-                let ruled_out = conditions.iter().zip(&sizes).rev().all(|((variable, codes), &size)| {
-                    let level = rest % size;
-                    rest /= size;
-                    let code = if Some(*variable) == self.outcome { self.grid.cells[level].bin } else { level as u16 };
-                    codes.contains(&code)
-                });
-                if ruled_out { f64::NEG_INFINITY } else { 0.0 }
-            })
-            .collect();
-        Reference { variables: conditions.iter().map(|(v, _)| *v).collect(), log_weights }
+    /// Codes of a column as levels of its variable.
+    fn condition(&self, column: usize, codes: &[u16]) -> Option<(usize, Vec<u16>)> {
+        let variable = self.of_column(column)?;
+        if Some(variable) != self.outcome {
+            return Some((variable, codes.to_vec()));
+        }
+        let cells = self.grid.cells.iter().enumerate();
+        Some((variable, cells.filter(|(_, cell)| codes.contains(&cell.bin)).map(|(g, _)| g as u16).collect()))
     }
 
-    /// The cliques that the queries and structural zeros force into a model: what `plan` sizes.
-    pub fn cliques(&self, schema: &Schema, queries: &[Query]) -> Vec<Vec<usize>> {
+    /// The sets of variables that the queries and structural zeros force into cliques: what `plan` sizes.
+    ///
+    /// # Errors
+    /// As the release's problem.
+    pub fn sets(&self, schema: &Schema, queries: &[Query], max_cells: u64) -> Result<Vec<Vec<usize>>, ModelError> {
         let of_query = |q: &Query| q.axes.iter().filter_map(|a| self.of_column(a.column)).collect::<Vec<_>>();
-        let zeros = self.reference(schema).into_iter().map(|r| r.variables);
-        queries.iter().map(of_query).chain(zeros).collect()
+        let reference = self.reference(schema, max_cells)?;
+        Ok(queries.iter().map(of_query).chain(reference.into_iter().map(|r| r.variables)).collect())
     }
 }
 
@@ -134,7 +130,7 @@ impl Released {
     /// Where the reference measure rules out everything.
     pub fn new(release: &CheckedRelease) -> Result<Released, ModelError> {
         let schema = &release.schema;
-        let variables = Variables::new(schema, &release.queries);
+        let variables = Variables::new(schema, &release.queries)?;
         let measurements = release
             .queries
             .iter()
@@ -155,7 +151,7 @@ impl Released {
             .collect();
         let problem = Problem {
             domain: variables.domain.clone(),
-            reference: variables.reference(schema),
+            reference: variables.reference(schema, release.workload.max_cells)?,
             measurements,
             total: release.estimated_rows(),
             max_cells: release.workload.max_cells,

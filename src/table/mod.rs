@@ -40,7 +40,7 @@ mod write;
 
 pub use count::{Counter, tabulate};
 pub use error::{CellProblem, Row, TableError};
-pub use read::{UnprotectedTable, answer, read_unprotected};
+pub use read::{UnprotectedTable, answer, metadata, read_unprotected};
 pub use source::{Format, Progress, Source};
 pub use write::{Destination, TableWriter, WriteOptions, write};
 

@@ -72,6 +72,14 @@ pub struct UnprotectedTable {
     pub metadata: BTreeMap<String, String>,
 }
 
+/// The key-value metadata of a Parquet file; empty for CSV. Reads no rows.
+///
+/// # Errors
+/// Where the file can't be read.
+pub fn metadata(source: &Source, format: Option<Format>) -> Result<BTreeMap<String, String>, TableError> {
+    Ok(Input::open(source, format, split::PIECE)?.metadata())
+}
+
 /// Reads a table whole, without any protection: for synthetic and imputed tables, and for tables whose
 /// reader may see them. Privacy units are not looked at, and all rows are kept.
 ///

@@ -15,6 +15,13 @@ pub enum Source {
     Path(PathBuf),
     /// Standard input.
     Standard,
+    /// A file that holds what came by another way, and goes by that way's name in messages.
+    Spool {
+        /// The file.
+        path: PathBuf,
+        /// The name.
+        name: String,
+    },
 }
 
 impl Source {
@@ -31,6 +38,15 @@ impl Source {
         match self {
             Source::Path(path) => path.display().to_string(),
             Source::Standard => "standard input".into(),
+            Source::Spool { name, .. } => name.clone(),
+        }
+    }
+
+    /// The file, where it is one.
+    pub(crate) fn open_file(&self) -> io::Result<File> {
+        match self {
+            Source::Path(path) | Source::Spool { path, .. } => File::open(path),
+            Source::Standard => Err(io::Error::new(io::ErrorKind::Unsupported, "standard input is not a file")),
         }
     }
 }
@@ -107,8 +123,8 @@ pub(super) fn open(source: &Source, format: Option<Format>) -> Result<Opened, Ta
         source: error,
     };
     match source {
-        Source::Path(path) => {
-            let mut file = File::open(path).map_err(failed)?;
+        Source::Path(_) | Source::Spool { .. } => {
+            let mut file = source.open_file().map_err(failed)?;
             let length = file.metadata().map_err(failed)?.len();
             let start = peek(&mut file).map_err(failed)?;
             if is_parquet(&start, format) {
