@@ -2,8 +2,8 @@
 
 use super::documents::read_schema;
 use super::status::{ExitStatus, Failure, OrStatus};
-use crate::impute::{METADATA_KEY, TableKind, TableOrigin};
-use crate::estimate::{Imputed, Kappa};
+use crate::impute::{Kappa, METADATA_KEY, TableKind, TableOrigin};
+use crate::estimate::Imputed;
 use crate::release::CheckedRelease;
 use crate::schema::Schema;
 use crate::table::{self, CodedTable, Source};

@@ -1,12 +1,12 @@
 //! The three routes of `analyze`: from what is given to rows of effects.
 
-use super::combine::{Combined, Kappa, Rule, combine};
+use super::combine::{Combined, Rule, combine};
 use super::effect::{Effect, Route};
 use super::model_effect::ModelContext;
 use super::model_formula::model_effects;
 use super::moments::{difference_from_moments, regression_from_moments};
 use super::{DesignMatrix, Estimand, Estimate, EstimateError, Estimator, Options, Rows, estimate, estimate_each, imputations};
-use crate::impute::BaseFit;
+use crate::impute::{BaseFit, Kappa};
 use crate::model::Model;
 use crate::schema::Schema;
 use crate::table::CodedTable;

@@ -28,26 +28,7 @@
 
 use super::quantile::critical_value;
 use super::{Estimate, EstimateError};
-
-/// What a draw of the released statistics varies by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Kappa {
-    /// `kappa = 0`: the posterior of the population, sampling and noise.
-    Posterior,
-    /// `kappa = 1`: the noise alone.
-    Noise,
-}
-
-impl Kappa {
-    /// 0 or 1.
-    pub fn value(self) -> f64 {
-        match self {
-            Kappa::Posterior => 0.0,
-            Kappa::Noise => 1.0,
-        }
-    }
-}
+use crate::impute::Kappa;
 
 /// A combining rule.
 #[derive(Debug, Clone, Copy, PartialEq)]

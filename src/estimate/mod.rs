@@ -28,7 +28,7 @@ mod weighting;
 mod fixtures;
 
 pub use analysis::{Imputed, Request, RuleKind, from_imputations, from_release, from_table};
-pub use combine::{Combined, Kappa, Note, Rule, combine};
+pub use combine::{Combined, Note, Rule, combine};
 pub use covariates::{Covariate, DesignMatrix};
 pub use effect::{Effect, Route};
 pub use error::EstimateError;

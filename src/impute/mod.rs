@@ -12,7 +12,9 @@
 mod rows;
 mod stream;
 
+mod kappa;
 mod origin;
+pub use kappa::Kappa;
 pub use origin::{METADATA_KEY, TableKind, TableOrigin};
 pub use rows::{impute_tables, sample_rows};
 pub use stream::{Purpose, derived_seed, stream};

@@ -1,5 +1,6 @@
 //! What travels with a synthetic table, so that it can be analyzed without its release.
 
+use super::Kappa;
 use crate::release::CheckedRelease;
 use crate::schema::SchemaFile;
 use serde::{Deserialize, Serialize};

@@ -85,6 +85,11 @@ impl Query {
 }
 
 impl Schema {
+    /// The outcome of a code of a two-level outcome, in units of `1 / SCALE`.
+    pub fn two_level_outcome(code: u16) -> i64 {
+        if code == 1 { SCALE } else { 0 }
+    }
+
     /// The lower bound and the width of the outcome's public range; 0 and 1 for two-level outcomes.
     pub fn outcome_range(&self) -> (f64, f64) {
         let bounds = self.outcome().and_then(|column| self.columns[column].bounds());
