@@ -8,9 +8,10 @@ use super::status::{ExitStatus, Failure, OrStatus};
 use super::input::source;
 use super::{GlobalArguments, note};
 use crate::measure::{self, Documents, Plan};
-use crate::privacy::{Authorisation, LedgerEntry, NoiseSource, ledger, release_id};
+use crate::privacy::{Authorisation, Entry, Ledger, NoiseSource, PrivacyError, ReleaseId};
 use crate::release::Release;
 use crate::report::numbers::size;
+use crate::schema::{PrivacyUnit, Schema};
 use crate::table;
 use std::path::Path;
 
@@ -43,29 +44,52 @@ fn measure_table(
     })
     .or_status(ExitStatus::Data)?;
     drop(progress);
-    let id = release_id(&mut noise);
-    let authorisation = authorise(plan, &id, arguments.ledger.as_deref())?;
-    measure::run(plan, documents, id, answers, authorisation, &mut noise).or_status(ExitStatus::Internal)
+    let authorisation = authorise(plan, arguments.ledger.as_deref())?;
+    measure::run(plan, documents, answers, authorisation, &mut noise).or_status(ExitStatus::Internal)
 }
 
 /// Has the ledger record the plan's whole cost; only then may noise be drawn.
-pub fn authorise(plan: &Plan, id: &str, ledger: Option<&Path>) -> Result<Authorisation, Failure> {
-    match ledger {
-        None => Authorisation::without_ledger(plan.guarantee.budget, plan.cost).or_status(ExitStatus::Budget),
+pub fn authorise(plan: &Plan, ledger: Option<&Path>) -> Result<Authorisation, Failure> {
+    let release = ReleaseId::random().or_status(ExitStatus::Internal)?;
+    let authorised = match ledger {
+        None => Authorisation::without_ledger(release, plan.cost, &plan.guarantee.budget),
         Some(path) => {
-            let entry = LedgerEntry {
-                release: id.to_string(),
+            let entry = Entry {
+                release,
                 mechanism: "causal".into(),
+                accountant: plan.workload.accountant,
                 adjacency: plan.workload.adjacency,
-                max_rows_per_unit: plan.schema.unit.max_rows(),
+                unit: unit(&plan.schema),
                 cost: plan.cost,
             };
-            ledger::reserve(path, entry).map_err(|e| {
-                let status = if e.is_over_budget() { ExitStatus::Budget } else { ExitStatus::Usage };
-                Failure::new(status, e)
-            })
+            Ledger::reserve(path, &entry)
         }
+    };
+    authorised.map_err(privacy_failure)
+}
+
+/// The privacy unit in words that determine it.
+fn unit(schema: &Schema) -> String {
+    match &schema.unit {
+        PrivacyUnit::Row => "row".into(),
+        PrivacyUnit::Column { column, max_rows } => format!("{}, at most {max_rows} rows", schema.columns[*column].name),
     }
+}
+
+/// The exit status that a refusal of the privacy room deserves.
+pub fn privacy_failure(error: PrivacyError) -> Failure {
+    let status = match &error {
+        PrivacyError::OverBudget { .. } | PrivacyError::NotGaussian => ExitStatus::Budget,
+        PrivacyError::Entropy(_) | PrivacyError::NotAuthorised { .. } => ExitStatus::Internal,
+        _ => ExitStatus::Usage,
+    };
+    if let PrivacyError::LedgerFile { source, .. } = &error
+        && source.kind() == std::io::ErrorKind::NotFound
+    {
+        let advice = "; open a ledger with `dpcausal ledger init FILE --epsilon E --delta D`";
+        return Failure::because(status, format!("{error}{advice}"));
+    }
+    Failure::new(status, error)
 }
 
 /// The system's generator, or a seed that makes the release repeatable and not private.

@@ -8,7 +8,6 @@ use crate::measure::Plan;
 use crate::model::{JunctionTree, Variables};
 use crate::report::numbers::{integer, percentage, significant, size};
 use crate::report::{Column, Table, document};
-use crate::schema::SCALE;
 use serde::Serialize;
 
 /// One line of the plan.
@@ -63,7 +62,7 @@ fn page(plan: &Plan) -> Result<Page, Failure> {
     tree.check_size(&variables.domain, max_cells).or_status(ExitStatus::Usage)?;
     // Within the limit, which is a u64.
     let cells = u64::try_from(tree.cells()).unwrap_or(u64::MAX);
-    let total = plan.cost.gaussian_mu_squared;
+    let total = plan.cost.gaussian_mu_squared();
     let measurements = plan
         .measurements
         .iter()
@@ -71,10 +70,10 @@ fn page(plan: &Plan) -> Result<Page, Failure> {
             block: m.block.to_string(),
             measurement: m.query.name.clone(),
             cells: m.cells,
-            sensitivity: m.mechanism.sensitivity().value() / SCALE as f64,
-            sigma: m.mechanism.sigma() as f64 / SCALE as f64,
-            mu_squared: m.mechanism.cost().gaussian_mu_squared,
-            share: m.mechanism.cost().gaussian_mu_squared / total,
+            sensitivity: m.mechanism.sensitivity().squared_records().sqrt(),
+            sigma: m.mechanism.standard_deviation_records(),
+            mu_squared: m.mechanism.cost().gaussian_mu_squared(),
+            share: m.mechanism.cost().gaussian_mu_squared() / total,
         })
         .collect();
     Ok(Page {
@@ -83,7 +82,7 @@ fn page(plan: &Plan) -> Result<Page, Failure> {
         measurements,
         mu: total.sqrt(),
         rho: total / 2.0,
-        epsilon: plan.guarantee.epsilon(plan.cost),
+        epsilon: plan.guarantee.epsilon(plan.cost).or_status(ExitStatus::Usage)?,
         delta: plan.guarantee.delta,
         model_cells: cells,
         model_largest_clique: variables.domain.names_of(&tree.cliques()[tree.largest_clique()]),

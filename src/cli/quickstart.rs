@@ -18,7 +18,7 @@ use crate::estimate::{self, Effect, Estimand, Estimator, Imputed, Request, RuleK
 use crate::impute::{BaseFit, Kappa, TableOrigin, impute_tables, sample_rows};
 use crate::measure::{self, Documents, Guarantee, Plan, default_delta};
 use crate::model::Model;
-use crate::privacy::{Ledger, LedgerError, release_id};
+use crate::privacy::{Ledger, PrivacyError};
 use crate::release::CheckedRelease;
 use crate::report::{document, effects_text, forest};
 use crate::schema::Schema;
@@ -63,7 +63,7 @@ fn measure(arguments: &QuickstartArguments, global: GlobalArguments) -> Result<C
     let ledger = folder.join("quickstart-ledger.jsonl");
     match Ledger::create(&ledger, guarantee.budget, "quickstart") {
         // The data are public, so a repeated quickstart starts a fresh ledger; a real one never would.
-        Err(LedgerError::Exists { .. }) => {
+        Err(PrivacyError::LedgerExists { .. }) => {
             std::fs::remove_file(&ledger).or_status(ExitStatus::Internal)?;
             Ledger::create(&ledger, guarantee.budget, "quickstart").or_status(ExitStatus::Internal)?;
         }
@@ -73,10 +73,9 @@ fn measure(arguments: &QuickstartArguments, global: GlobalArguments) -> Result<C
     let source = Source::Path(folder.join("lalonde.csv"));
     let answers = table::answer(&source, None, &plan.schema, &plan.queries(), &|_| ()).or_status(ExitStatus::Internal)?;
     let mut noise = noise_source(arguments.insecure_seed, global)?;
-    let id = release_id(&mut noise);
-    let authorisation = authorise(&plan, &id, Some(&ledger))?;
+    let authorisation = authorise(&plan, Some(&ledger))?;
     let documents = Documents { schema: schema_file, workload: workload_file };
-    let release = measure::run(&plan, documents, id, answers, authorisation, &mut noise).or_status(ExitStatus::Internal)?;
+    let release = measure::run(&plan, documents, answers, authorisation, &mut noise).or_status(ExitStatus::Internal)?;
     drop(progress);
     let text = release.to_json();
     write_file(folder, "release.json", &text)?;
@@ -96,7 +95,7 @@ fn write_microdata(release: &CheckedRelease, fit: &BaseFit, folder: &Path, seed:
 /// The effects by all routes, and the non-private answer beside them.
 fn effects(release: &CheckedRelease, fit: &BaseFit, draws: &[Model], folder: &Path, seed: u64) -> Result<Vec<Effect>, Failure> {
     let schema = &release.schema;
-    let mut request = Request {
+    let request = Request {
         estimands: vec![Estimand::Ate],
         estimators: vec![Estimator::DifferenceInMeans, Estimator::Regression],
         rule: RuleKind::Unified,

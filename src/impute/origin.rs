@@ -56,7 +56,7 @@ impl TableOrigin {
         TableOrigin {
             format: FORMAT.into(),
             kind,
-            release: release.document.id.clone(),
+            release: release.document.id.to_string(),
             kappa: Kappa::Noise,
             rows,
             n: release.estimated_rows(),

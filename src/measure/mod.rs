@@ -49,7 +49,6 @@ pub struct Documents {
 pub fn run(
     plan: &Plan,
     documents: Documents,
-    id: String,
     answers: Confidential<Vec<Vec<i64>>>,
     authorisation: Authorisation,
     noise: &mut NoiseSource,
@@ -79,11 +78,11 @@ pub fn run(
         budget: plan.guarantee.budget,
         spent: accountant.spent(),
         delta: plan.guarantee.delta,
-        epsilon: plan.guarantee.epsilon(accountant.spent()),
+        epsilon: plan.guarantee.epsilon(accountant.spent())?,
     };
     Ok(Release {
         format: FORMAT.into(),
-        id,
+        id: accountant.release().clone(),
         mechanism: "causal".into(),
         provenance: Provenance {
             program: env!("CARGO_PKG_NAME").into(),

@@ -18,16 +18,15 @@ impl Guarantee {
     /// The guarantee of a budget; a budget without a delta of its own states epsilon at `1 / n^2` where
     /// the number of rows is public.
     pub fn new(budget: Budget, schema: &Schema) -> Guarantee {
-        let delta = match budget {
-            Budget::Approximate { delta, .. } => Some(delta),
-            _ => default_delta(schema),
-        };
-        Guarantee { budget, delta }
+        Guarantee { budget, delta: budget.delta().or_else(|| default_delta(schema)) }
     }
 
     /// The epsilon that a cost implies at this guarantee's delta.
-    pub fn epsilon(&self, cost: Cost) -> Option<f64> {
-        self.delta.map(|delta| cost.epsilon(delta))
+    ///
+    /// # Errors
+    /// Where the cost is too large to convert.
+    pub fn epsilon(&self, cost: Cost) -> Result<Option<f64>, MeasureError> {
+        Ok(self.delta.map(|delta| cost.epsilon(delta)).transpose()?)
     }
 }
 
@@ -80,7 +79,7 @@ impl Plan {
         }
         let total = guarantee.budget.total(workload.accountant)?;
         let measurements = super::causal::measurements(&schema, &workload, total)?;
-        let cost = measurements.iter().fold(Cost::ZERO, |sum, m| sum.and(m.mechanism.cost()));
+        let cost = measurements.iter().fold(Cost::ZERO, |sum, m| sum.plus(&m.mechanism.cost()));
         Ok(Plan { schema, workload, guarantee, measurements, cost })
     }
 

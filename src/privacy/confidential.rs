@@ -3,8 +3,7 @@
 /// Anything computed from confidential data.
 ///
 /// It has no `Debug`, `Display`, `Serialize`, `Clone` or `Deref`, and no public way to the value: the
-/// mechanisms of this room open it, after they charged the accountant. Rooms above can transform it
-/// inside the wrapper.
+/// mechanisms of this room open it, after they charged the accountant. 
 ///
 /// ```compile_fail
 /// fn leak(count: dpcausal::privacy::Confidential<i64>) {
@@ -27,12 +26,6 @@ impl<T> Confidential<T> {
     /// Wraps a value computed from confidential data.
     pub fn new(value: T) -> Self {
         Confidential(value)
-    }
-
-    /// Computes another confidential value from this one. The function must be pure: it is the one
-    /// place where a reviewer looks for side effects that would leak.
-    pub(crate) fn map<U>(self, f: impl FnOnce(T) -> U) -> Confidential<U> {
-        Confidential(f(self.0))
     }
 
     /// The value itself, for the mechanisms of this room only.

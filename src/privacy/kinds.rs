@@ -1,30 +1,32 @@
-//! The choices that a workload makes about privacy.
+//! The two choices a privacy statement needs beside its numbers: adjacency and accountant.
 
-use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// What neighbouring tables are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Which tables are neighbours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Adjacency {
-    /// One unit is added or removed; the number of rows is protected.
+    /// One privacy unit is added or removed; the number of rows is confidential.
     AddRemove,
-    /// One unit's rows are replaced; the number of rows is public.
+    /// One privacy unit is replaced by another; the number of rows is public.
     ReplaceOne,
 }
 
-/// How charges are added up.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+/// How charges compose.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AccountantKind {
-    /// Gaussian differential privacy: exact for releases of Gaussian measurements alone.
+    /// Gaussian differential privacy: exact for releases made of Gaussian measurements alone.
     Gdp,
-    /// Zero-concentrated differential privacy: for any composition.
+    /// Zero-concentrated differential privacy: for every mechanism here.
     Zcdp,
 }
 
 impl fmt::Display for Adjacency {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Adjacency::AddRemove => "add-remove",
             Adjacency::ReplaceOne => "replace-one",
@@ -33,7 +35,7 @@ impl fmt::Display for Adjacency {
 }
 
 impl fmt::Display for AccountantKind {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             AccountantKind::Gdp => "gdp",
             AccountantKind::Zcdp => "zcdp",

@@ -1,62 +1,69 @@
-//! Where noise comes from: the operating system's generator, or a seed that is remembered and stated.
+//! Where the randomness of noise comes from.
 
-use super::PrivacyError;
+use rand::SeedableRng;
 use rand::rngs::SysRng;
-use rand::{Rng, SeedableRng, TryRng};
 use rand_chacha::ChaCha20Rng;
 
-/// A cryptographic generator for noise.
+use super::PrivacyError;
+
+/// The random number generator of the mechanisms: ChaCha20, keyed by the operating system.
+///
+/// Only this room draws from it. It has no `Debug` or `Clone`: its state, known or copied, would undo
+/// the noise. For the same reason the noise of a release can't be drawn again.
 pub struct NoiseSource {
     generator: ChaCha20Rng,
     insecure: bool,
 }
 
 impl NoiseSource {
-    /// ChaCha20 keyed with 256 bits from the operating system.
+    /// A generator with a fresh 256-bit key from the operating system.
     ///
     /// # Errors
-    /// Where the operating system has no randomness to give.
+    /// [`PrivacyError::Entropy`] where the operating system gives no random numbers.
     pub fn system() -> Result<NoiseSource, PrivacyError> {
-        let mut key = [0u8; 32];
-        SysRng.try_fill_bytes(&mut key).map_err(|e| PrivacyError::Entropy(e.to_string()))?;
-        Ok(NoiseSource { generator: ChaCha20Rng::from_seed(key), insecure: false })
+        Ok(NoiseSource {
+            generator: ChaCha20Rng::try_from_rng(&mut SysRng)?,
+            insecure: false,
+        })
     }
 
-    /// A generator that anyone who knows the seed can repeat: what it noises is not private.
+    /// A generator whose noise anyone who knows the seed can subtract: for tests and demonstrations. A
+    /// release drawn from it must say so (see [`NoiseSource::is_insecure`]).
     pub fn insecure_seed(seed: u64) -> NoiseSource {
-        NoiseSource { generator: ChaCha20Rng::seed_from_u64(seed), insecure: true }
+        NoiseSource {
+            generator: ChaCha20Rng::seed_from_u64(seed),
+            insecure: true,
+        }
     }
 
-    /// Whether the noise comes from a seed.
+    /// Whether the noise is reproducible from a seed and therefore protects nobody.
     pub fn is_insecure(&self) -> bool {
         self.insecure
     }
 
-    /// A uniform integer in `0..bound`, by rejection: no value is favoured.
-    pub(super) fn below(&mut self, bound: u128) -> u128 {
-        debug_assert!(bound > 0);
-        let bits = 128 - (bound - 1).leading_zeros();
-        loop {
-            let word = if bits <= 64 {
-                u128::from(self.generator.next_u64())
-            } else {
-                u128::from(self.generator.next_u64()) << 64 | u128::from(self.generator.next_u64())
-            };
-            // `bits` may be 0 (bound 1) or 128.
-            let candidate = if bits == 0 { 0 } else { word & (u128::MAX >> (128 - bits)) };
-            if candidate < bound {
-                return candidate;
-            }
-        }
-    }
-
-    /// A fair coin.
-    pub(super) fn coin(&mut self) -> bool {
-        self.generator.next_u32() & 1 == 1
+    /// The generator, for the mechanisms of this room.
+    pub(in crate::privacy) fn generator(&mut self) -> &mut ChaCha20Rng {
+        &mut self.generator
     }
 }
 
-/// A random identifier of 128 bits in hexadecimal, from the same source as the noise.
-pub fn release_id(noise: &mut NoiseSource) -> String {
-    format!("{:016x}{:016x}", noise.generator.next_u64(), noise.generator.next_u64())
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand::Rng;
+
+    #[test]
+    fn two_system_sources_differ_and_seeds_repeat() {
+        let mut first = NoiseSource::system().unwrap();
+        let mut second = NoiseSource::system().unwrap();
+        assert!(!first.is_insecure());
+        // Equal words by chance: 2^-64.
+        assert_ne!(first.generator().next_u64(), second.generator().next_u64());
+        let mut seeded = NoiseSource::insecure_seed(7);
+        assert!(seeded.is_insecure());
+        assert_eq!(
+            seeded.generator().next_u64(),
+            NoiseSource::insecure_seed(7).generator().next_u64()
+        );
+    }
 }

@@ -48,7 +48,7 @@ impl DeploymentCard {
             1 => "one row".to_string(),
             most => format!("all rows of one unit, of which at most {most} count"),
         };
-        let mu = accounting.spent.gaussian_mu_squared.sqrt();
+        let mu = accounting.spent.gaussian_mu_squared().sqrt();
         DeploymentCard {
             name: schema.title.clone().unwrap_or_else(|| "a table of microdata".into()),
             guarantee: match (accounting.epsilon, accounting.delta) {

@@ -9,7 +9,7 @@ mod card;
 
 pub use card::DeploymentCard;
 
-use crate::privacy::{AccountantKind, Adjacency, Budget, Cost};
+use crate::privacy::{AccountantKind, Adjacency, Budget, Cost, ReleaseId};
 use crate::schema::{Axis, Feature, Query, SCALE, Schema, SchemaFile};
 use crate::workload::{Block, Workload, WorkloadFile};
 use serde::{Deserialize, Serialize};
@@ -141,7 +141,7 @@ pub struct Release {
     /// [`FORMAT`].
     pub format: String,
     /// A random identifier, not derived from the data; the ledger's entry carries the same.
-    pub id: String,
+    pub id: ReleaseId,
     /// The workload's mechanism.
     pub mechanism: String,
     /// Program and version.
@@ -204,8 +204,11 @@ impl CheckedRelease {
 
     /// The seed that post-processing uses unless another is given: public, fixed by the release.
     pub fn default_seed(&self) -> u64 {
-        // The identifier is random hexadecimal text of 128 bits; its first 64 serve as the seed.
-        u64::from_str_radix(self.document.id.get(..16).unwrap_or("0"), 16).unwrap_or(0)
+        // FNV-1a over the noisy values: any fixed function of what is public will do.
+        let values = self.document.measurements.iter().flat_map(|m| &m.values);
+        values.flat_map(|v| v.to_le_bytes()).fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+        })
     }
 
     /// The number of records: public where the schema says so, else the inverse-variance mean of the
