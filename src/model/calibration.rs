@@ -124,7 +124,9 @@ impl Calibrator {
         for factor in &problem.reference {
             // The tree was planned around every factor's variables: a clique covers them.
             let tree = propagation.tree();
-            let clique = tree.covering_clique(&domain, &factor.variables).unwrap_or(0);
+            let clique = tree
+                .covering_clique(&domain, &factor.variables)
+                .unwrap_or(0);
             let around = &tree.cliques()[clique];
             Projection::new(around, &domain.shape(around), &factor.variables)
                 .add_expanded(&factor.log_weights, &mut workspace.cells[clique]);
@@ -219,7 +221,8 @@ impl Calibrator {
         let parameters: Vec<f64> = scaled.iter().zip(&scale).map(|(v, s)| v * s).collect();
         let mut scratch = objective.scratch;
         let model = self.model(&parameters, targets.total, &mut scratch);
-        let mut diagnostics = self.diagnose(targets, &parameters, &scratch.answers, -result.state.cost);
+        let mut diagnostics =
+            self.diagnose(targets, &parameters, &scratch.answers, -result.state.cost);
         diagnostics.iterations = result.state.iter;
         diagnostics.evaluations = result.solver.evaluations;
         diagnostics.converged = diagnostics.relative_gap <= settings.tolerance;
@@ -305,7 +308,9 @@ impl Calibrator {
     }
 
     fn finish(&self, total: f64, scratch: &mut Scratch) {
-        self.structure.propagation.distribute(&mut scratch.workspace);
+        self.structure
+            .propagation
+            .distribute(&mut scratch.workspace);
         self.statistics
             .answers(&scratch.workspace, total, &mut scratch.answers);
     }
@@ -426,12 +431,18 @@ mod tests {
             let log_z = calibrator.evaluate(&parameters, problem.total, &mut scratch);
             let joint = Joint::new(&problem, &parameters);
             let reference = Joint::new(&problem, &vec![0.0; parameters.len()]);
-            assert!((log_z - (joint.log_z - reference.log_z)).abs() < 1e-10, "{seed}");
+            assert!(
+                (log_z - (joint.log_z - reference.log_z)).abs() < 1e-10,
+                "{seed}"
+            );
             assert!(close(&scratch.answers, &joint.answers(), 1e-9), "{seed}");
             let model = calibrator.model(&parameters, problem.total, &mut scratch);
             for (index, clique) in calibrator.junction_tree().cliques().iter().enumerate() {
                 let expected = joint.marginal(clique);
-                assert!(close(model.clique_marginal(index), &expected, 1e-12), "{seed}");
+                assert!(
+                    close(model.clique_marginal(index), &expected, 1e-12),
+                    "{seed}"
+                );
                 for (p, q) in model.clique_marginal(index).iter().zip(&expected) {
                     assert_eq!(*p == 0.0, *q == 0.0, "structural zeros of {seed}");
                 }
@@ -448,7 +459,9 @@ mod tests {
             let mut objective = Dual {
                 calibrator: &calibrator,
                 targets: calibrator.targets(),
-                scale: (0..parameters.len()).map(|i| 0.5 + 0.1 * i as f64).collect(),
+                scale: (0..parameters.len())
+                    .map(|i| 0.5 + 0.1 * i as f64)
+                    .collect(),
                 parameters: parameters.clone(),
                 scratch: calibrator.scratch(),
             };
@@ -465,7 +478,11 @@ mod tests {
                 let h = 1e-3;
                 let slope = (8.0 * (at(h) - at(-h)) - (at(2.0 * h) - at(-2.0 * h))) / (12.0 * h);
                 let bound = 1e-6 * gradient[i].abs().max(100.0);
-                assert!((slope - gradient[i]).abs() < bound, "{seed} {slope} {}", gradient[i]);
+                assert!(
+                    (slope - gradient[i]).abs() < bound,
+                    "{seed} {slope} {}",
+                    gradient[i]
+                );
             }
         }
     }
@@ -486,7 +503,10 @@ mod tests {
                 let residual = (calibrator.values[i] - answers[i]) / sigma;
                 gap += 0.5 * (residual - sigma * parameter).powi(2);
             }
-            assert!(gap <= 1.1e-8 * fit.diagnostics.dual.max(1.0), "{seed} {gap}");
+            assert!(
+                gap <= 1.1e-8 * fit.diagnostics.dual.max(1.0),
+                "{seed} {gap}"
+            );
         }
     }
 
@@ -500,7 +520,10 @@ mod tests {
             let early = calibrator
                 .calibrate(
                     &calibrator.targets(),
-                    &Settings { tolerance: 1e-2, ..Settings::default() },
+                    &Settings {
+                        tolerance: 1e-2,
+                        ..Settings::default()
+                    },
                     &mut |_, _| {},
                 )
                 .unwrap();
@@ -524,7 +547,11 @@ mod tests {
             .iter()
             .flat_map(|m| vec![m.sigma; m.values.len()])
             .collect();
-        let values: Vec<f64> = problem.measurements.iter().flat_map(|m| m.values.clone()).collect();
+        let values: Vec<f64> = problem
+            .measurements
+            .iter()
+            .flat_map(|m| m.values.clone())
+            .collect();
         let reference = Joint::new(problem, &zero);
         // The iterates stay in the exponential family: a mirror step mixes the parameters with the
         // gradient's, so the state is a parameter vector although no dual is evaluated.
@@ -537,8 +564,17 @@ mod tests {
                 .filter(|(p, _)| **p > 0.0)
                 .map(|(p, r)| p * (p / r).ln())
                 .sum();
-            let residuals: Vec<f64> = joint.answers().iter().zip(&values).map(|(a, q)| q - a).collect();
-            let fit: f64 = residuals.iter().zip(&sigma).map(|(r, s)| 0.5 * (r / s).powi(2)).sum();
+            let residuals: Vec<f64> = joint
+                .answers()
+                .iter()
+                .zip(&values)
+                .map(|(a, q)| q - a)
+                .collect();
+            let fit: f64 = residuals
+                .iter()
+                .zip(&sigma)
+                .map(|(r, s)| 0.5 * (r / s).powi(2))
+                .sum();
             (problem.total * kl + fit, residuals)
         };
         let (mut parameters, mut step) = (zero, 1.0);

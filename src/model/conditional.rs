@@ -47,7 +47,11 @@ impl FullConditional {
             if inside.is_empty() {
                 continue;
             }
-            let others: Vec<usize> = clique.iter().copied().filter(|v| !free.contains(v)).collect();
+            let others: Vec<usize> = clique
+                .iter()
+                .copied()
+                .filter(|v| !free.contains(v))
+                .collect();
             let order: Vec<usize> = others.iter().chain(&inside).copied().collect();
             let layout = Projection::new(clique, &domain.shape(clique), &order);
             let mut table = vec![0.0; layout.cells()];
@@ -118,8 +122,9 @@ impl FullConditional {
         Ok(())
     }
 
-    /// The probabilities of the cells of the free variables given the row's other codes. Returns whether
-    /// the row is possible; where it is not, the probabilities are all 0.
+    /// The probabilities of the cells of the free variables given the row's other codes. Where these rule
+    /// out every cell the probabilities are all 0, and `false` is returned. (Codes that are impossible
+    /// together but share no clique with a free variable go unnoticed: they condition on nothing.)
     ///
     /// # Errors
     /// As [`Self::log_weights`].

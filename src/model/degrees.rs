@@ -48,7 +48,11 @@ fn free_directions(domain: &Domain, measurements: &[Measurement]) -> usize {
             .collect();
         axes.sort_by_key(|(variable, _)| *variable);
         for mask in 1u64..1 << axes.len() {
-            let chosen = || (0..axes.len()).filter(|i| mask >> i & 1 == 1).map(|i| &axes[i]);
+            let chosen = || {
+                (0..axes.len())
+                    .filter(|i| mask >> i & 1 == 1)
+                    .map(|i| &axes[i])
+            };
             subsets
                 .entry(chosen().map(|(v, _)| *v).collect())
                 .or_default()
@@ -62,7 +66,12 @@ fn dimension(blocks: &[Vec<Span>]) -> usize {
     let variables = blocks.first().map_or(0, Vec::len);
     let separate = blocks
         .iter()
-        .map(|spans| spans.iter().map(|s| joint_rank(&[s])).fold(1, usize::saturating_mul))
+        .map(|spans| {
+            spans
+                .iter()
+                .map(|s| joint_rank(&[s]))
+                .fold(1, usize::saturating_mul)
+        })
         .fold(0, usize::saturating_add);
     let joint = (0..variables)
         .map(|v| joint_rank(&blocks.iter().map(|spans| &spans[v]).collect::<Vec<_>>()))
@@ -132,7 +141,9 @@ mod tests {
     use ndarray::{Array2, array};
 
     fn measurement(axes: Vec<(usize, AxisMap)>, cells: usize) -> Measurement {
-        let axes = axes.into_iter().map(|(variable, map)| MeasuredAxis { variable, map });
+        let axes = axes
+            .into_iter()
+            .map(|(variable, map)| MeasuredAxis { variable, map });
         Measurement {
             name: String::new(),
             axes: axes.collect(),

@@ -64,9 +64,9 @@ impl Domain {
 
     /// The number of cells of the table over some variables, saturating at `u128::MAX`.
     pub fn cells(&self, variables: &[usize]) -> u128 {
-        variables
-            .iter()
-            .fold(1u128, |cells, &v| cells.saturating_mul(self.sizes[v] as u128))
+        variables.iter().fold(1u128, |cells, &v| {
+            cells.saturating_mul(self.sizes[v] as u128)
+        })
     }
 
     /// Checks that the variables exist and that none stands twice; `context` says where they stand.

@@ -61,7 +61,9 @@ pub enum ModelError {
         context: String,
     },
     /// A noise scale that is not a positive finite number.
-    #[error("measurement `{measurement}` has standard deviation {sigma}; it must be positive and finite")]
+    #[error(
+        "measurement `{measurement}` has standard deviation {sigma}; it must be positive and finite"
+    )]
     Sigma {
         /// The measurement's name.
         measurement: String,

@@ -77,7 +77,11 @@ impl Factor {
     pub fn sum_onto(&self, keep: &[usize]) -> Factor {
         let kept = |v: &usize| keep.contains(v);
         let variables: Vec<usize> = self.variables.iter().copied().filter(kept).collect();
-        let shape = self.axes().filter(|(v, _)| kept(v)).map(|(_, s)| s).collect();
+        let shape = self
+            .axes()
+            .filter(|(v, _)| kept(v))
+            .map(|(_, s)| s)
+            .collect();
         let values = self.summed_onto(&variables);
         Factor {
             variables,
@@ -122,7 +126,10 @@ impl Factor {
     }
 
     fn axes(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
-        self.variables.iter().copied().zip(self.shape.iter().copied())
+        self.variables
+            .iter()
+            .copied()
+            .zip(self.shape.iter().copied())
     }
 
     fn summed_onto(&self, order: &[usize]) -> Vec<f64> {

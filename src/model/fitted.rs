@@ -197,3 +197,108 @@ fn covering_subtree(tree: &JunctionTree, variables: &[usize]) -> Vec<bool> {
     }
     kept
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{Joint, close, codes, index, random_parameters, random_problem};
+    use super::super::{Calibrator, FullConditional, Problem, Settings};
+    use super::*;
+    use rand::{RngExt, SeedableRng};
+
+    fn fitted(problem: &Problem) -> (Model, Vec<f64>) {
+        let calibrator = Calibrator::new(problem.clone()).unwrap();
+        let fit = calibrator
+            .calibrate(&calibrator.targets(), &Settings::default(), &mut |_, _| {})
+            .unwrap();
+        (fit.model, fit.parameters)
+    }
+
+    /// Every subset of the variables of 120 random models.
+    #[test]
+    fn any_marginal_matches_enumeration() {
+        for seed in 0..120 {
+            let problem = random_problem(seed);
+            let (model, parameters) = fitted(&problem);
+            let joint = Joint::new(&problem, &parameters);
+            let count = problem.domain.variables();
+            for mask in 0..1usize << count {
+                let set: Vec<usize> = (0..count).rev().filter(|v| mask >> v & 1 == 1).collect();
+                let factor = model.marginal(&set).unwrap();
+                let expected = joint.marginal(&set);
+                assert!(
+                    close(&factor.values_in_order(&set), &expected, 1e-11),
+                    "{seed} {set:?}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn answers_match_enumeration() {
+        for seed in 0..60 {
+            let problem = random_problem(seed);
+            let (model, parameters) = fitted(&problem);
+            let answers = problem
+                .measurements
+                .iter()
+                .flat_map(|m| model.answer(m).unwrap());
+            let answers: Vec<f64> = answers.collect();
+            assert!(
+                close(&answers, &Joint::new(&problem, &parameters).answers(), 1e-8),
+                "{seed}"
+            );
+        }
+    }
+
+    /// The conditional law of up to two variables given all others, at every cell of the joint table.
+    #[test]
+    fn conditionals_match_enumeration() {
+        for seed in 0..120 {
+            let problem = random_problem(seed);
+            let domain = &problem.domain;
+            let (model, parameters) = fitted(&problem);
+            let joint = Joint::new(&problem, &parameters);
+            let mut random = rand_chacha::ChaCha8Rng::seed_from_u64(seed);
+            let mut free = vec![random.random_range(0..domain.variables())];
+            let other = random.random_range(0..domain.variables());
+            if !free.contains(&other) {
+                free.push(other);
+            }
+            let law = FullConditional::new(&model, &free).unwrap();
+            let mut found = vec![0.0; law.cells()];
+            for cell in 0..joint.probabilities.len() {
+                let row = codes(domain, cell);
+                let mut expected = vec![0.0; law.cells()];
+                for (other, p) in joint.probabilities.iter().enumerate() {
+                    let codes = codes(domain, other);
+                    if (0..row.len()).all(|v| free.contains(&v) || row[v] == codes[v]) {
+                        expected[index(domain, &free, &codes)] += p;
+                    }
+                }
+                let sum: f64 = expected.iter().sum();
+                let possible = law.probabilities(|v| row[v] as u16, &mut found).unwrap();
+                if sum > 0.0 {
+                    expected.iter_mut().for_each(|p| *p /= sum);
+                    assert!(possible && close(&found, &expected, 1e-9), "{seed} {cell}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn marginals_above_the_limit_are_refused() {
+        let names = (0..6).map(|i| format!("v{i}")).collect();
+        let problem = Problem {
+            domain: Domain::new(names, vec![10; 6]).unwrap(),
+            reference: vec![],
+            measurements: vec![],
+            total: 10.0,
+            max_cells: 1000,
+        };
+        let model = Calibrator::new(problem).unwrap().reference_model();
+        let uniform = model.marginal(&[5, 0, 3]).unwrap();
+        assert!(uniform.values().iter().all(|p| (p - 1e-3).abs() < 1e-15));
+        let error = model.marginal(&[5, 0, 3, 1]).unwrap_err();
+        assert!(error.to_string().contains("v0, v1, v3, v5"), "{error}");
+    }
+}

@@ -122,7 +122,11 @@ fn eliminate(domain: &Domain, sets: &[Vec<usize>]) -> Vec<Vec<usize>> {
     let mut cliques = Vec::with_capacity(count);
     while !remaining.is_empty() {
         let neighbours = |v: usize| -> Vec<usize> {
-            remaining.iter().copied().filter(|&w| adjacent[v][w]).collect()
+            remaining
+                .iter()
+                .copied()
+                .filter(|&w| adjacent[v][w])
+                .collect()
         };
         let cost = |v: usize| {
             let around = neighbours(v);
@@ -131,7 +135,9 @@ fn eliminate(domain: &Domain, sets: &[Vec<usize>]) -> Vec<Vec<usize>> {
                 .enumerate()
                 .map(|(i, &a)| around[..i].iter().filter(|&&b| !adjacent[a][b]).count())
                 .sum::<usize>();
-            let cells = domain.cells(&around).saturating_mul(domain.sizes()[v] as u128);
+            let cells = domain
+                .cells(&around)
+                .saturating_mul(domain.sizes()[v] as u128);
             (missing, cells, v)
         };
         let Some(chosen) = remaining.iter().copied().min_by_key(|&v| cost(v)) else {

@@ -237,7 +237,12 @@ mod tests {
         let table = vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
         assert_eq!(map.apply(table.clone()), [2.0, 4.0, 6.5, 8.5]);
         let answer = [1.0, -2.0, 3.0, 0.25];
-        let left: f64 = map.apply(table.clone()).iter().zip(&answer).map(|(a, b)| a * b).sum();
+        let left: f64 = map
+            .apply(table.clone())
+            .iter()
+            .zip(&answer)
+            .map(|(a, b)| a * b)
+            .sum();
         let spread = map.apply_transposed(&answer);
         let right: f64 = spread.iter().zip(&table).map(|(a, b)| a * b).sum();
         assert!((left - right).abs() < 1e-12);
@@ -259,12 +264,18 @@ mod tests {
         assert!(matches!(bad.check(&domain), Err(ModelError::Sigma { .. })));
         bad = good.clone();
         bad.values[1] = f64::NAN;
-        assert!(matches!(bad.check(&domain), Err(ModelError::NotFinite { .. })));
+        assert!(matches!(
+            bad.check(&domain),
+            Err(ModelError::NotFinite { .. })
+        ));
         bad = good.clone();
         bad.values.pop();
         assert!(matches!(bad.check(&domain), Err(ModelError::Length { .. })));
         bad = good;
         bad.axes[1].variable = 1;
-        assert!(matches!(bad.check(&domain), Err(ModelError::RepeatedVariable { .. })));
+        assert!(matches!(
+            bad.check(&domain),
+            Err(ModelError::RepeatedVariable { .. })
+        ));
     }
 }

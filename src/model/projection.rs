@@ -56,9 +56,10 @@ impl Projection {
         let low = match kind {
             Kind::Constant => Low::Constant,
             Kind::Contiguous => Low::Contiguous,
-            Kind::General => {
-                Low::General(offsets(&sizes[first_trailing..], &strides[first_trailing..]))
-            }
+            Kind::General => Low::General(offsets(
+                &sizes[first_trailing..],
+                &strides[first_trailing..],
+            )),
         };
         Projection {
             block,
@@ -212,7 +213,14 @@ mod tests {
             &[4, 7, 9],
             &[9, 7, 4],
         ];
-        for sizes in [[2, 3, 11], [11, 3, 2], [5, 1, 1], [1, 9, 1], [3, 70, 2], [4, 4, 4]] {
+        for sizes in [
+            [2, 3, 11],
+            [11, 3, 2],
+            [5, 1, 1],
+            [1, 9, 1],
+            [3, 70, 2],
+            [4, 4, 4],
+        ] {
             for target in targets {
                 check(&sizes, target);
             }
@@ -253,7 +261,10 @@ mod tests {
         }
         projection.multiply_expanded(&sums, &mut spread);
         for (cell, value) in spread.iter().enumerate() {
-            assert_eq!(*value, (tensor[cell] + sums[index(cell)]) * sums[index(cell)]);
+            assert_eq!(
+                *value,
+                (tensor[cell] + sums[index(cell)]) * sums[index(cell)]
+            );
         }
     }
 }

@@ -165,7 +165,13 @@ impl Draw {
     }
 
     /// Fills the cells of a group's rows, in ascending order.
-    fn fill(&self, group: usize, cells: &mut [u32], fractions: &mut [f64], random: &mut ChaCha8Rng) {
+    fn fill(
+        &self,
+        group: usize,
+        cells: &mut [u32],
+        fractions: &mut [f64],
+        random: &mut ChaCha8Rng,
+    ) {
         let probabilities = &self.table[group * self.width..][..self.width];
         let rows = cells.len() as f64;
         let mut certain = 0;
@@ -199,5 +205,150 @@ impl Draw {
         }
         // Rounding can leave the last point beyond the end of the line.
         cells[filled..].fill(last as u32);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{index, random_problem};
+    use super::super::*;
+    use super::*;
+
+    /// A hub with two children that are independent given it, and another child of the first.
+    fn star() -> Model {
+        let names = ["hub", "left", "right", "grandchild"].map(String::from);
+        let domain = Domain::new(names.to_vec(), vec![3, 4, 5, 3]).unwrap();
+        let pair = |a: usize, b: usize| {
+            let sizes = (domain.sizes()[a], domain.sizes()[b]);
+            let log_weights = (0..sizes.0 * sizes.1)
+                .map(|cell| match cell {
+                    1 => f64::NEG_INFINITY,
+                    _ => ((cell * 7 + a) % 5) as f64 * 0.5,
+                })
+                .collect();
+            ReferenceFactor {
+                variables: vec![a, b],
+                log_weights,
+            }
+        };
+        let problem = Problem {
+            reference: vec![pair(0, 1), pair(0, 2), pair(1, 3)],
+            domain,
+            measurements: vec![],
+            total: 1.0,
+            max_cells: 1000,
+        };
+        Calibrator::new(problem).unwrap().reference_model()
+    }
+
+    fn counts(model: &Model, columns: &[Vec<u16>], set: &[usize]) -> Vec<f64> {
+        let mut result = vec![0.0; model.domain().cells(set) as usize];
+        for row in 0..columns[0].len() {
+            let codes: Vec<usize> = columns.iter().map(|c| usize::from(c[row])).collect();
+            result[index(model.domain(), set, &codes)] += 1.0;
+        }
+        result
+    }
+
+    /// Pearson's statistic against the model, over the cells that are possible, and their number.
+    fn chi_square(model: &Model, columns: &[Vec<u16>], set: &[usize]) -> (f64, f64) {
+        let expected = model.marginal(set).unwrap().values_in_order(set);
+        let rows = columns[0].len() as f64;
+        let (mut sum, mut cells) = (0.0, 0.0);
+        for (count, p) in counts(model, columns, set).iter().zip(&expected) {
+            if *p == 0.0 {
+                assert_eq!(*count, 0.0, "a structural zero in {set:?}");
+            } else {
+                sum += (count - rows * p).powi(2) / (rows * p);
+                cells += 1.0;
+            }
+        }
+        (sum, cells)
+    }
+
+    /// Stratified counts vary less than multinomial ones, so Pearson's statistic of any pair, measured
+    /// or not, is stochastically below chi-square with cells - 1 degrees of freedom. Bound: mean plus 6
+    /// standard deviations; with 6 pairs and 20 seeds the false-alarm rate is below 1e-4.
+    #[test]
+    fn all_pairs_follow_the_model() {
+        let model = star();
+        for seed in 0..20 {
+            let columns = model.sample(20_000, seed).unwrap();
+            for pair in [[0, 1], [0, 2], [1, 3], [1, 2], [0, 3], [2, 3]] {
+                let (statistic, cells) = chi_square(&model, &columns, &pair);
+                let degrees = cells - 1.0;
+                assert!(
+                    statistic < degrees + 6.0 * (2.0 * degrees).sqrt(),
+                    "{seed} {pair:?}"
+                );
+            }
+        }
+    }
+
+    /// The fault of sorted ranks: the two children of the hub come out comonotone, and only the
+    /// unmeasured pair shows it.
+    #[test]
+    fn unshuffled_ranks_would_be_noticed() {
+        let model = star();
+        let columns = model.sample_ordered(20_000, 1, |_, _| {}).unwrap();
+        let (measured, _) = chi_square(&model, &columns, &[0, 1]);
+        assert!(measured < 1.0);
+        let (unmeasured, cells) = chi_square(&model, &columns, &[1, 2]);
+        assert!(unmeasured > 100.0 * cells);
+    }
+
+    /// Counts of every clique cell of the root are within one of their expectation.
+    #[test]
+    fn counts_are_stratified_and_unbiased() {
+        let model = star();
+        let root = &model.junction_tree().cliques()[0];
+        let expected = model.clique_marginal(0);
+        let mut mean = vec![0.0; expected.len()];
+        let repetitions = 400;
+        for seed in 0..repetitions {
+            let columns = model.sample(37, seed).unwrap();
+            for ((m, c), p) in mean
+                .iter_mut()
+                .zip(counts(&model, &columns, root))
+                .zip(expected)
+            {
+                assert!((c - 37.0 * p).abs() < 1.0);
+                *m += c / repetitions as f64;
+            }
+        }
+        // A count is Bernoulli(fraction) above its floor: standard deviation at most 1/2, so the mean of
+        // 400 has at most 0.025; 5 standard deviations (12 cells: false alarms below 1e-5).
+        for (m, p) in mean.iter().zip(expected) {
+            assert!((m - 37.0 * p).abs() < 0.125, "{m} {}", 37.0 * p);
+        }
+    }
+
+    #[test]
+    fn samples_do_not_depend_on_threads() {
+        let model = star();
+        let sample = |threads: usize| {
+            let pool = rayon::ThreadPoolBuilder::new()
+                .num_threads(threads)
+                .build()
+                .unwrap();
+            pool.install(|| model.sample(50_000, 3).unwrap())
+        };
+        assert_eq!(sample(1), sample(2));
+        assert_ne!(sample(1), model.sample(50_000, 4).unwrap());
+    }
+
+    #[test]
+    fn any_model_yields_any_number_of_rows() {
+        for seed in 0..60 {
+            let problem = random_problem(seed);
+            let model = Calibrator::new(problem.clone()).unwrap().reference_model();
+            for rows in [0, 1, 2, 50] {
+                let columns = model.sample(rows, seed).unwrap();
+                for (column, &size) in columns.iter().zip(problem.domain.sizes()) {
+                    assert_eq!(column.len(), rows);
+                    assert!(column.iter().all(|&code| usize::from(code) < size));
+                }
+            }
+        }
     }
 }

@@ -10,9 +10,7 @@
 
 use std::collections::VecDeque;
 
-use argmin::core::{
-    Error, IterState, KV, Problem, Solver, TerminationReason, TerminationStatus,
-};
+use argmin::core::{Error, IterState, KV, Problem, Solver, TerminationReason, TerminationStatus};
 
 /// A smooth convex function to be minimised.
 pub(crate) trait Objective {
@@ -141,7 +139,12 @@ impl<'a> Lbfgs<'a> {
             if self.evaluations >= self.max_evaluations {
                 return None;
             }
-            for ((t, s), d) in trial.parameter.iter_mut().zip(&start.parameter).zip(direction) {
+            for ((t, s), d) in trial
+                .parameter
+                .iter_mut()
+                .zip(&start.parameter)
+                .zip(direction)
+            {
                 *t = s + length * d;
             }
             trial.cost = objective.evaluate(&trial.parameter, &mut trial.gradient);
@@ -202,7 +205,10 @@ impl<O: Objective> Solver<O, State> for Lbfgs<'_> {
         problem: &mut Problem<O>,
         mut state: State,
     ) -> Result<(State, Option<KV>), Error> {
-        let objective = problem.problem.as_mut().ok_or_else(|| missing("objective"))?;
+        let objective = problem
+            .problem
+            .as_mut()
+            .ok_or_else(|| missing("objective"))?;
         let parameter = state.take_param().ok_or_else(|| missing("start"))?;
         let mut gradient = vec![0.0; parameter.len()];
         let cost = objective.evaluate(&parameter, &mut gradient);
@@ -219,7 +225,10 @@ impl<O: Objective> Solver<O, State> for Lbfgs<'_> {
         problem: &mut Problem<O>,
         mut state: State,
     ) -> Result<(State, Option<KV>), Error> {
-        let objective = problem.problem.as_mut().ok_or_else(|| missing("objective"))?;
+        let objective = problem
+            .problem
+            .as_mut()
+            .ok_or_else(|| missing("objective"))?;
         let start = Point {
             parameter: state.take_param().ok_or_else(|| missing("parameter"))?,
             gradient: state.take_gradient().ok_or_else(|| missing("gradient"))?,
@@ -235,7 +244,11 @@ impl<O: Objective> Solver<O, State> for Lbfgs<'_> {
         }
         let Some(end) = found else {
             self.stuck = true;
-            let Point { parameter, gradient, cost } = start;
+            let Point {
+                parameter,
+                gradient,
+                cost,
+            } = start;
             return Ok((state.param(parameter).gradient(gradient).cost(cost), None));
         };
         self.gap = objective.gap(end.cost, &end.gradient);
@@ -247,7 +260,11 @@ impl<O: Objective> Solver<O, State> for Lbfgs<'_> {
             difference(&end.parameter, &start.parameter),
             difference(&end.gradient, &start.gradient),
         );
-        let Point { parameter, gradient, cost } = end;
+        let Point {
+            parameter,
+            gradient,
+            cost,
+        } = end;
         Ok((state.param(parameter).gradient(gradient).cost(cost), None))
     }
 
@@ -273,7 +290,12 @@ fn missing(what: &str) -> Error {
 fn dot(left: &[f64], right: &[f64]) -> f64 {
     let mut sums = [0.0; 8];
     let (l, r) = (left.chunks_exact(8), right.chunks_exact(8));
-    let rest: f64 = l.remainder().iter().zip(r.remainder()).map(|(a, b)| a * b).sum();
+    let rest: f64 = l
+        .remainder()
+        .iter()
+        .zip(r.remainder())
+        .map(|(a, b)| a * b)
+        .sum();
     for (a, b) in l.zip(r) {
         for k in 0..8 {
             sums[k] += a[k] * b[k];

@@ -84,7 +84,10 @@ impl Statistics {
             potential.resize(table.projection.cells(), 0.0);
             for measured in &table.measured {
                 let block = &parameters[measured.range.clone()];
-                for (sum, term) in potential.iter_mut().zip(measured.map.apply_transposed(block)) {
+                for (sum, term) in potential
+                    .iter_mut()
+                    .zip(measured.map.apply_transposed(block))
+                {
                     *sum += term;
                 }
             }

@@ -69,7 +69,9 @@ fn random_measurement(
     Measurement {
         name: format!("m{index}"),
         axes,
-        values: (0..cells).map(|_| mean * random.random_range(-0.5..2.5)).collect(),
+        values: (0..cells)
+            .map(|_| mean * random.random_range(-0.5..2.5))
+            .collect(),
         sigma: random.random_range(0.5..8.0),
     }
 }
@@ -137,7 +139,12 @@ impl<'a> Joint<'a> {
 
     /// The expectations of all statistics, times the total.
     pub(crate) fn answers(&self) -> Vec<f64> {
-        let length = self.problem.measurements.iter().map(|m| m.values.len()).sum();
+        let length = self
+            .problem
+            .measurements
+            .iter()
+            .map(|m| m.values.len())
+            .sum();
         let mut result = vec![0.0; length];
         for (cell, p) in self.probabilities.iter().enumerate() {
             let row = statistics(self.problem, &codes(&self.problem.domain, cell));
@@ -193,7 +200,9 @@ fn statistics(problem: &Problem, codes: &[usize]) -> Vec<f64> {
 pub(crate) fn random_parameters(problem: &Problem, seed: u64) -> Vec<f64> {
     let mut random = ChaCha8Rng::seed_from_u64(seed ^ 0x5eed);
     let length: usize = problem.measurements.iter().map(|m| m.values.len()).sum();
-    (0..length).map(|_| random.random_range(-2.0..2.0)).collect()
+    (0..length)
+        .map(|_| random.random_range(-2.0..2.0))
+        .collect()
 }
 
 /// Whether two arrays agree to `tolerance`, relative to the larger of 1 and the entry.
