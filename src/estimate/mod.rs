@@ -22,6 +22,8 @@ mod weighting;
 
 #[cfg(test)]
 mod fixtures;
+#[cfg(test)]
+mod tests;
 
 pub use combine::{Combined, Kappa, Note, Rule, combine};
 pub use covariates::{Covariate, DesignMatrix};
