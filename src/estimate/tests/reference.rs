@@ -269,3 +269,29 @@ fn errors_say_what_is_wrong() {
         ));
     }
 }
+
+#[test]
+fn a_covariate_that_stands_twice_changes_nothing() {
+    let (mut schema, mut table) = small();
+    schema
+        .columns
+        .insert(1, column("again", Role::Covariate, integer(4)));
+    table.codes.insert(1, Some(X.to_vec()));
+    for estimand in [Estimand::Ate, Estimand::Att] {
+        let options = Options::default();
+        let regression = Estimator::Regression;
+        let twice = estimate(
+            &table,
+            &Rows::All,
+            &schema,
+            regression,
+            estimand,
+            1,
+            &options,
+        );
+        let (twice, once) = (twice.unwrap(), ask(regression, estimand, &options));
+        close(twice.value, once.value, 1e-6);
+        // The effective number of coefficients does not count the copy.
+        close(twice.variance, once.variance, 1e-5);
+    }
+}
