@@ -2,7 +2,7 @@
 //!
 //! * [`estimate`] and [`estimate_each`]: estimators on coded tables, one table or a stack of imputations.
 //! * [`regression_from_moments`]: regression adjustment from arm-wise second moments, exact on a model.
-//! * [`combine`]: one interval from many draws.
+//! * [`combine()`]: one interval from many draws.
 //!
 //! All of them see covariates through the public scores of [`DesignMatrix`], and return the outcome's
 //! own units.
@@ -26,6 +26,8 @@ mod weighting;
 
 #[cfg(test)]
 mod fixtures;
+#[cfg(test)]
+mod tests;
 
 pub use analysis::{Imputed, Request, RuleKind, from_imputations, from_release, from_table};
 pub use combine::{Combined, Note, Rule, combine};

@@ -193,8 +193,7 @@ impl Contrast {
         }
         let regression = |t: u16| {
             let moments = &arms[usize::from(t)];
-            // Written so that a NaN counts as empty.
-            if !(moments.weight > 0.0) {
+            if moments.weight.is_nan() || moments.weight <= 0.0 {
                 return Err(EstimateError::EmptyArm { arm: name(t) });
             }
             ArmRegression::fit(moments)

@@ -1,0 +1,7 @@
+//! Tests of the room as a whole; those of one file stand in it.
+
+mod combining;
+mod coverage;
+mod lalonde;
+mod properties;
+mod reference;
