@@ -5,29 +5,28 @@
 //! A row that is not private is a red hollow diamond on a dashed line: shapes and dashes tell the two
 //! apart without colour.
 
+use super::axis::Axis;
+use super::marks::{arrow, cap, colour, interval, marker};
 use super::numbers;
 use super::svg::{Anchor, Svg, shortened, text_width};
 use super::words::{self, NOT_PRIVATE, Outcome};
 use crate::estimate::Effect;
 
-const PRIVATE: &str = "#1f5fa8";
-const OPEN: &str = "#b5401b";
 const GRID: &str = "#e3e3e3";
 const ZERO: &str = "#6b6b6b";
 
 /// Distances in pixels.
 const MARGIN: f64 = 20.0;
 const ROW: f64 = 24.0;
+const BETWEEN_GROUPS: f64 = 8.0;
 const INDENT: f64 = 14.0;
+/// From the axis down to the legend, past tick labels and the axis's label.
+const LEGEND: f64 = 72.0;
 const GAP: f64 = 22.0;
+/// How much wider bold letters are.
+const BOLD: f64 = 1.1;
 const PLOT_WIDTH: f64 = 360.0;
 const WIDEST_LABEL: f64 = 340.0;
-
-/// About how many ticks an axis of [`PLOT_WIDTH`] has room for.
-const TICKS: f64 = 5.0;
-
-/// Values beyond this are drawn at it, so that differences on the axis stay finite.
-const LARGEST: f64 = 1e300;
 
 /// The effects as a forest plot in SVG: labels to the left, points and intervals on an axis in the
 /// outcome's own units, numbers to the right, a legend beneath. It holds no font, script or link.
@@ -44,7 +43,7 @@ pub fn forest(outcome: &Outcome, effects: &[Effect]) -> String {
     for line in &plot.lines {
         match line {
             Line::Heading { y, text } => {
-                let text = shortened(text, plot.left - MARGIN - GAP);
+                let text = shortened(text, (plot.left - MARGIN - GAP) / BOLD);
                 svg.text(MARGIN, *y, Anchor::Start, bold, &text);
             }
             Line::Row { y, effect, numbers } => plot.draw_row(&mut svg, *y, effect, numbers),
@@ -97,14 +96,17 @@ impl<'a> Plot<'a> {
         let mut lines = Vec::new();
         let mut y = headers;
         let mut labels: f64 = 0.0;
-        let mut widest_numbers = text_width(&numbers_header);
+        let mut widest_numbers = BOLD * text_width(&numbers_header);
         let mut current = None;
         for effect in effects {
             let heading = format!("{}, {}", words::effect(effect), effect.population);
             if current.as_ref() != Some(&heading) {
-                y += ROW;
-                // Bold letters are wider.
-                labels = labels.max(1.1 * text_width(&heading));
+                y += if current.is_some() {
+                    ROW + BETWEEN_GROUPS
+                } else {
+                    ROW
+                };
+                labels = labels.max(BOLD * text_width(&heading));
                 lines.push(Line::Heading {
                     y,
                     text: heading.clone(),
@@ -117,26 +119,27 @@ impl<'a> Plot<'a> {
             widest_numbers = widest_numbers.max(text_width(&numbers));
             lines.push(Line::Row { y, effect, numbers });
         }
+        let values = effects
+            .iter()
+            .flat_map(|effect| [effect.estimate, effect.interval[0], effect.interval[1]]);
         let left = MARGIN + labels.min(WIDEST_LABEL) + GAP;
         let bottom = y + ROW;
         Plot {
             lines,
-            axis: Axis::of(effects),
+            axis: Axis::holding(values, PLOT_WIDTH),
             decimals,
             numbers_header,
             left,
             headers,
             bottom,
             width: left + PLOT_WIDTH + GAP + widest_numbers + MARGIN,
-            height: bottom + 4.0 * ROW + MARGIN,
+            height: bottom + LEGEND + 0.5 * ROW + MARGIN,
         }
     }
 
     /// The place of a value on the axis. Infinite ones stand at the axis's ends.
     fn x(&self, value: f64) -> f64 {
-        let value = value.clamp(self.axis.lower, self.axis.upper);
-        let share = (value - self.axis.lower) / (self.axis.upper - self.axis.lower);
-        self.left + PLOT_WIDTH * share
+        self.left + PLOT_WIDTH * self.axis.share(value)
     }
 
     fn draw_axis(&self, svg: &mut Svg, label: &str) {
@@ -155,7 +158,7 @@ impl<'a> Plot<'a> {
                 (x, self.bottom + 5.0),
                 &format!(r#"stroke="{ZERO}""#),
             );
-            let text = numbers::fixed(tick, self.axis.decimals());
+            let text = self.axis.label(tick);
             svg.text(
                 x,
                 self.bottom + 15.0,
@@ -186,7 +189,8 @@ impl<'a> Plot<'a> {
         if !lower.is_nan() && !upper.is_nan() {
             let share = words::privacy_share(effect).filter(|_| !effect.not_private);
             let ends = [self.x(lower), self.x(upper)];
-            let inner = share.map(|share| {
+            let finite = lower.is_finite() && upper.is_finite();
+            let inner = share.filter(|_| finite).map(|share| {
                 // The half-width is a quantile times the root of the variance: its part without the
                 // noise has the root of the remaining share.
                 let part = (1.0 - share).sqrt();
@@ -210,7 +214,7 @@ impl<'a> Plot<'a> {
 
     /// What the marks mean: only those that occur.
     fn draw_legend(&self, svg: &mut Svg, effects: &[Effect]) {
-        let y = self.bottom + 15.0 + 2.4 * ROW;
+        let y = self.bottom + LEGEND;
         let noisy = |e: &Effect| !e.not_private && words::privacy_share(e).is_some_and(|s| s > 0.0);
         let private = effects.iter().any(|effect| !effect.not_private);
         let open = effects.iter().any(|effect| effect.not_private);
@@ -219,7 +223,7 @@ impl<'a> Plot<'a> {
             entries.push((false, false, "private"));
         }
         if effects.iter().any(noisy) {
-            entries.push((false, true, "part without privacy noise"));
+            entries.push((false, true, "interval without privacy noise"));
         }
         if open {
             entries.push((true, false, "NOT PRIVATE, not for release"));
@@ -282,136 +286,113 @@ fn interval_text(effect: &Effect, decimals: usize) -> String {
     )
 }
 
-fn colour(not_private: bool) -> &'static str {
-    if not_private { OPEN } else { PRIVATE }
-}
-
-/// An interval's line with its thick inner part.
-fn interval(svg: &mut Svg, y: f64, ends: [f64; 2], inner: Option<[f64; 2]>, not_private: bool) {
-    let colour = colour(not_private);
-    let dashes = if not_private {
-        r#" stroke-dasharray="5 3""#
-    } else {
-        ""
-    };
-    let stroke = format!(r#"stroke="{colour}" stroke-width="1.6"{dashes}"#);
-    svg.line((ends[0], y), (ends[1], y), &stroke);
-    if let Some([from, to]) = inner {
-        let stroke = format!(r#"stroke="{colour}" stroke-width="5""#);
-        svg.line((from, y), (to, y), &stroke);
-    }
-}
-
-fn cap(svg: &mut Svg, (x, y): (f64, f64), colour: &str) {
-    let stroke = format!(r#"stroke="{colour}" stroke-width="1.6""#);
-    svg.line((x, y - 4.0), (x, y + 4.0), &stroke);
-}
-
-/// The head of an interval that has no end.
-fn arrow(svg: &mut Svg, (x, y): (f64, f64), direction: f64, colour: &str) {
-    let back = x - 8.0 * direction;
-    let fill = format!(r#"fill="{colour}""#);
-    svg.polygon(&[(x, y), (back, y - 4.5), (back, y + 4.5)], &fill);
-}
-
-/// The point estimate.
-fn marker(svg: &mut Svg, (x, y): (f64, f64), not_private: bool) {
-    let colour = colour(not_private);
-    if not_private {
-        let corners = [(x, y - 6.0), (x + 6.0, y), (x, y + 6.0), (x - 6.0, y)];
-        let attributes = format!(r##"fill="#ffffff" stroke="{colour}" stroke-width="1.8""##);
-        svg.polygon(&corners, &attributes);
-    } else {
-        let attributes = format!(r##"fill="{colour}" stroke="#ffffff" stroke-width="1.2""##);
-        svg.circle((x, y), 5.5, &attributes);
-    }
-}
-
-/// An axis from `lower` to `upper`, both multiples of `step`, holding zero.
-#[derive(Debug, PartialEq)]
-struct Axis {
-    lower: f64,
-    upper: f64,
-    step: f64,
-}
-
-impl Axis {
-    fn of(effects: &[Effect]) -> Axis {
-        let values = effects
-            .iter()
-            .flat_map(|effect| [effect.estimate, effect.interval[0], effect.interval[1]])
-            .filter(|value| value.is_finite())
-            .map(|value| value.clamp(-LARGEST, LARGEST));
-        let (lowest, highest) = values.fold((0.0f64, 0.0f64), |(low, high), value| {
-            (low.min(value), high.max(value))
-        });
-        if highest - lowest < f64::MIN_POSITIVE / f64::EPSILON {
-            return Axis {
-                lower: -1.0,
-                upper: 1.0,
-                step: 0.5,
-            };
-        }
-        let step = nice_step((highest - lowest) / TICKS);
-        Axis {
-            lower: (lowest / step).floor() * step,
-            upper: (highest / step).ceil() * step,
-            step,
-        }
-    }
-
-    fn ticks(&self) -> impl Iterator<Item = f64> {
-        let first = (self.lower / self.step).round() as i64;
-        let last = (self.upper / self.step).round() as i64;
-        let step = self.step;
-        (first..=last).map(move |tick| tick as f64 * step)
-    }
-
-    /// The decimals that tell ticks apart.
-    fn decimals(&self) -> usize {
-        (-self.step.log10().floor()).clamp(0.0, 12.0) as usize
-    }
-}
-
-/// The smallest of 1, 2 and 5 times a power of ten that is at least `step`.
-fn nice_step(step: f64) -> f64 {
-    let power = 10f64.powf(step.log10().floor());
-    [1.0, 2.0, 5.0]
-        .into_iter()
-        .map(|factor| factor * power)
-        .find(|nice| *nice >= step)
-        .unwrap_or(10.0 * power)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::estimate::{Estimand, Estimator, Route};
     use crate::report::words::examples::{earnings, lalonde};
+    use proptest::prelude::*;
+
+    fn sample() -> Vec<Effect> {
+        let mut treated = lalonde(Route::Imputation, Estimator::Ipw, -120.9);
+        treated.estimand = Estimand::Att;
+        treated.population = "units with treat = 1".into();
+        vec![
+            lalonde(Route::Moment, Estimator::Model, 1794.34),
+            lalonde(Route::Naive, Estimator::DifferenceInMeans, 1794.34),
+            treated,
+        ]
+    }
+
+    /// The value of an attribute in the first element that begins with `start`, at or after `from`.
+    fn attribute(svg: &str, from: usize, start: &str, name: &str) -> f64 {
+        let element = &svg[from..][svg[from..].find(start).unwrap()..];
+        let value = &element[element.find(&format!(" {name}=\"")).unwrap() + name.len() + 3..];
+        value[..value.find('"').unwrap()].parse().unwrap()
+    }
 
     #[test]
-    fn look() {
-        let mut rows = vec![
-            lalonde(Route::Moment, Estimator::Model, 1794.34),
-            lalonde(Route::Imputation, Estimator::DifferenceInMeans, 1620.9),
-            lalonde(Route::Imputation, Estimator::Aipw, 1320.9),
-            lalonde(Route::Naive, Estimator::DifferenceInMeans, 1794.34),
-            lalonde(Route::Moment, Estimator::Model, 1400.0),
-            lalonde(Route::Imputation, Estimator::Ipw, -120.9),
-        ];
-        for r in &mut rows[4..] {
-            r.estimand = Estimand::Att;
-            r.population = "units with treat = 1".into();
+    fn marks_stand_where_the_axis_says() {
+        let svg = forest(&earnings(), &sample());
+        let tick = |label: &str| {
+            let end = svg.find(&format!(">{label}</text>")).unwrap();
+            let start = svg[..end].rfind("<text").unwrap();
+            attribute(&svg, start, "<text", "x")
+        };
+        let (zero, thousand) = (tick("0"), tick("1,000"));
+        let expected = |value: f64| zero + (thousand - zero) * value / 1000.0;
+        let row = svg.find("<g>").unwrap();
+        // Coordinates are rounded to tenths of a pixel; a tick's error grows with the distance.
+        let close = |x: f64, value: f64| (x - expected(value)).abs() < 0.5;
+        assert!(close(attribute(&svg, row, "<circle", "cx"), 1794.34));
+        assert!(close(attribute(&svg, row, "<line", "x1"), 479.34));
+        assert!(close(attribute(&svg, row, "<line", "x2"), 3109.34));
+        // The thick part: 1315 times the root of the sampling share .88.
+        let thick = row + svg[row..].find("<line").unwrap() + 1;
+        assert!(close(
+            attribute(&svg, thick, "<line", "x1"),
+            1794.34 - 1233.6
+        ));
+    }
+
+    #[test]
+    fn rows_that_are_not_private_look_and_read_differently() {
+        let svg = forest(&earnings(), &sample());
+        let row = svg
+            .find("<g><title>ATE (1 - 0), all 445 rows, naive")
+            .unwrap();
+        let row = &svg[row..row + svg[row..].find("</g>").unwrap()];
+        assert!(row.contains("NOT PRIVATE") && row.contains("stroke-dasharray"));
+        assert!(row.contains("<polygon") && !row.contains("<circle"));
+        let private = forest(&earnings(), &sample()[..1]);
+        assert!(!private.contains("NOT PRIVATE") && !private.contains("stroke-dasharray"));
+    }
+
+    #[test]
+    fn rows_stand_under_their_headings_and_the_axis_names_the_outcome() {
+        let svg = forest(&earnings(), &sample());
+        assert_eq!(svg.matches(">ATE (1 - 0), all 445 rows</text>").count(), 1);
+        assert_eq!(
+            svg.matches(">ATT (1 - 0), units with treat = 1</text>")
+                .count(),
+            1
+        );
+        assert!(svg.contains(">re78: earnings in 1978, US dollars</text>"));
+        assert!(svg.contains(">-121 [-1,436, 1,194]</text>"));
+        assert!(svg.contains(">Estimate [95 % interval]</text>"));
+    }
+
+    #[test]
+    fn intervals_without_ends_have_arrows() {
+        let mut effects = sample()[..1].to_vec();
+        effects[0].interval = [f64::NEG_INFINITY, f64::INFINITY];
+        let svg = forest(&earnings(), &effects);
+        assert_eq!(svg.matches("<polygon").count(), 2);
+        assert!(svg.contains("1,794 [-∞, ∞]"));
+    }
+
+    proptest! {
+        #[test]
+        fn any_effects_make_a_well_formed_picture(
+            values in prop::collection::vec(any::<[f64; 5]>(), 0..4),
+            text in any::<String>(),
+        ) {
+            let effects: Vec<Effect> = values.iter().map(|&[estimate, low, high, error, noise]| {
+                let mut effect = lalonde(Route::Moment, Estimator::Model, estimate);
+                effect.interval = [low, high];
+                effect.standard_error = error;
+                effect.privacy_variance = noise;
+                effect.population = text.clone();
+                effect
+            }).collect();
+            let outcome = Outcome { name: text.clone(), label: Some(text) };
+            let svg = forest(&outcome, &effects);
+            prop_assert!(!svg.contains("=\"NaN") && !svg.contains("=\"inf") && !svg.contains("=\"-inf"));
+            prop_assert_eq!(svg.matches("<g>").count(), effects.len());
+            prop_assert_eq!(svg.matches("</g>").count(), effects.len());
+            // Every `<` opens a tag of ours: texts have none.
+            let opened = svg.matches('<').count();
+            prop_assert_eq!(opened, svg.matches('>').count());
         }
-        rows[1].privacy_variance *= 6.0;
-        rows[1].interval = [1620.9 - 2500.0, 1620.9 + 2500.0];
-        std::fs::write("/tmp/kuva_a6/f.svg", forest(&earnings(), &rows)).unwrap();
-        std::fs::write("/tmp/kuva_a6/g.svg", forest(&earnings(), &rows[..1])).unwrap();
-        rows[1].interval = [f64::NEG_INFINITY, f64::INFINITY];
-        rows[2].estimate = f64::NAN;
-        rows[2].interval = [f64::NAN; 2];
-        rows[0].population = "people with a very long description & more than fits in <b>this</b> picture, which must be cut".into();
-        std::fs::write("/tmp/kuva_a6/h.svg", forest(&earnings(), &rows)).unwrap();
-        std::fs::write("/tmp/kuva_a6/i.svg", forest(&earnings(), &[])).unwrap();
     }
 }

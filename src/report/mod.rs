@@ -1,8 +1,10 @@
 //! What people and programs see: text tables, JSON documents and pictures. Nothing here computes a
 //! statistic.
 
+mod axis;
 mod forest;
 mod json;
+mod marks;
 pub mod numbers;
 mod svg;
 mod table;

@@ -142,6 +142,9 @@ fn beneath(effects: &[Effect], notes: &[&String], style: Style) -> Vec<String> {
         let warning = "computed on a table that may be confidential: not for release.";
         lines.push(format!("{}: {warning}", style.warning(NOT_PRIVATE)));
     }
+    if !notes.is_empty() {
+        lines.push(String::new());
+    }
     for (index, note) in notes.iter().enumerate() {
         lines.extend(wrapped(note, &format!("[{}]", index + 1), style));
     }
@@ -180,22 +183,73 @@ mod tests {
     }
 
     #[test]
-    fn look() {
-        print!("{}", effects_text(&earnings(), &sample(), Style::plain(80)));
-        print!(
-            "{}",
-            effects_text(&earnings(), &sample(), Style::plain(120))
+    fn eighty_columns() {
+        let expected = "\
+Effects on re78: earnings in 1978, US dollars
+
+                                                                        Variance
+   Effect       Route, estimator     Estimate   SE    95 % interval   from noise
+────────────────────────────────────────────────────────────────────────────────
+1  ATE (1 - 0)  moment, model           1,794  671  [   479, 3,109]         12 %
+2  ATT (1 - 0)  imputation,              -121  671  [-1,436, 1,194]         12 %
+                difference in means
+3  ATE (1 - 0)  naive, regression       1,794  671  [   479, 3,109]  NOT PRIVATE
+
+   Population              n  Rule      m  r  kappa   df  Clipped  Notes
+────────────────────────────────────────────────────────────────────────
+1  all 445 rows          445  unified  50  ∞      1    ∞      0.4      1
+2  units with treat = 1  445  unified  50  1      1    ∞      0.4   1, 2
+3  all 445 rows          445  none      -  -      -  443        0
+
+unified: T = (1 + 1/m) B + (kappa r - 1) U
+Variance from noise: the part that privacy adds; m draws or imputations; r rows
+per imputation over records; kappa 1: draws carry privacy noise only, 0:
+sampling too; clipped: propensities, mean over draws.
+NOT PRIVATE: computed on a table that may be confidential: not for release.
+
+[1] Two routes agree within their joint standard error.
+[2] Fewer draws than the default.
+";
+        assert_eq!(
+            effects_text(&earnings(), &sample(), Style::plain(80)),
+            expected
         );
-        print!(
-            "{}",
-            effects_text(
-                &earnings(),
-                &sample(),
-                Style {
-                    width: 100,
-                    colour: true
-                }
-            )
-        );
+    }
+
+    #[test]
+    fn no_effects_is_said_in_words() {
+        let text = effects_text(&earnings(), &[], Style::plain(80));
+        assert_eq!(text, "No effects on re78.\n");
+    }
+
+    #[test]
+    fn colour_marks_what_is_not_private() {
+        let style = Style {
+            width: 80,
+            colour: true,
+        };
+        let text = effects_text(&earnings(), &sample(), style);
+        assert_eq!(text.matches("\u{1b}[1;31mNOT PRIVATE\u{1b}[0m").count(), 2);
+        assert_eq!(text.matches(NOT_PRIVATE).count(), 2);
+    }
+
+    #[test]
+    fn levels_stand_in_the_rows_where_they_differ() {
+        let mut effects = sample();
+        effects[0].level = 0.9;
+        let text = effects_text(&earnings(), &effects, Style::plain(100));
+        assert!(text.contains(" Interval "), "{text}");
+        assert!(text.contains("90 % [   479, 3,109]"), "{text}");
+    }
+
+    #[test]
+    fn undefined_numbers_are_words() {
+        let mut effects = sample();
+        effects[0].standard_error = f64::NAN;
+        effects[0].privacy_variance = f64::NAN;
+        effects[0].interval = [f64::NEG_INFINITY, f64::INFINITY];
+        let text = effects_text(&earnings(), &effects, Style::plain(100));
+        assert!(text.contains("undefined"), "{text}");
+        assert!(text.contains("[    -∞,     ∞]"), "{text}");
     }
 }
