@@ -291,3 +291,24 @@ impl Measurement {
         Ok(Query { name: self.name.clone(), axes })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Whatever stands in a file, reading it is a result, never a panic.
+        #[test]
+        fn any_text_is_read_or_refused(text in ".{0,200}") {
+            let _ = CheckedRelease::parse(&text, "release.json");
+            let _ = CheckedRelease::parse(&format!("{{\"format\": \"{FORMAT}\", {text}}}"), "release.json");
+        }
+    }
+
+    #[test]
+    fn another_format_names_the_version() {
+        let error = CheckedRelease::parse("{\"format\": \"dpcausal.release/9\"}", "r.json").unwrap_err();
+        assert!(error.to_string().contains("dpcausal.release/9"), "{error}");
+    }
+}
