@@ -372,3 +372,6 @@ fn check(
         requirement,
     })
 }
+
+#[cfg(test)]
+mod tests;

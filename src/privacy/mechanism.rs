@@ -219,3 +219,6 @@ fn add_noise(exact: Confidential<Vec<i64>>, mut draw: impl FnMut() -> i128) -> V
         })
         .collect()
 }
+
+#[cfg(test)]
+mod tests;

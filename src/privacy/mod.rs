@@ -64,6 +64,8 @@ mod kinds;
 mod ledger;
 mod mechanism;
 mod noise_source;
+#[cfg(test)]
+mod oracle;
 mod release_id;
 mod sampler;
 mod search;
