@@ -22,7 +22,7 @@ use std::f64::consts::{PI, SQRT_2};
 use libm::erfc;
 
 use super::PrivacyError;
-use super::budget::{check_delta, check_positive};
+use super::parameter::{check_delta, check_positive};
 use super::search;
 
 /// The relative outward step of `mu`.

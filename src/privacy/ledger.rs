@@ -32,7 +32,7 @@ use serde::{Deserialize, Serialize};
 use super::{AccountantKind, Adjacency, Authorisation, Budget, Cost, PrivacyError, ReleaseId};
 
 /// The format that this version writes and reads.
-pub const LEDGER_FORMAT: &str = "dpcausal.ledger/1";
+const LEDGER_FORMAT: &str = "dpcausal.ledger/1";
 
 /// The first line.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -291,9 +291,14 @@ fn read(path: &Path, file: &mut File) -> Result<Ledger, PrivacyError> {
             false => without_trailing_zeros(line),
         };
         match serde_json::from_slice::<Entry>(content) {
-            Ok(entry) => ledger
-                .push(entry)
-                .map_err(|error| wrong(error.to_string()))?,
+            Ok(entry) => ledger.push(entry).map_err(|error| {
+                wrong(match error {
+                    PrivacyError::OverBudget { budget, .. } => {
+                        format!("the charges up to here exceed the budget ({budget})")
+                    }
+                    error => error.to_string(),
+                })
+            })?,
             // A fragment of JSON ends early; anything else is no fragment of an entry.
             Err(error) if !terminated && error.is_eof() => {
                 ledger.tail = Tail::Torn(start as u64);

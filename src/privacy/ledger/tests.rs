@@ -38,6 +38,9 @@ fn charges_add_up_across_openings_and_stop_at_the_budget() {
         matches!(refused, PrivacyError::OverBudget { .. }),
         "{refused}"
     );
+    let text = refused.to_string();
+    assert!(text.contains("spent so far mu = 1.0"), "{text}");
+    assert!(text.contains("asks for mu = 0.0316"), "{text}");
     assert_eq!(fs::read(&path).unwrap(), before);
     let ledger = Ledger::open(&path).unwrap();
     assert_eq!(ledger.entries().len(), 4);
@@ -138,7 +141,7 @@ fn damage_elsewhere_is_an_error_with_its_line() {
     let too_much = lines[2].replace("0.25", "0.75");
     let (line, problem) = damaged(3, &too_much);
     assert_eq!(line, 4);
-    assert!(problem.contains("over budget"), "{problem}");
+    assert!(problem.contains("exceed the budget"), "{problem}");
     let other_unit = lines[3].replace("row", "person");
     assert_eq!(damaged(4, &other_unit).0, 4);
     // None of this is repaired by a reservation.
