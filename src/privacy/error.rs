@@ -50,10 +50,9 @@ pub enum PrivacyError {
     },
     /// The release does not fit into the budget; nothing was drawn.
     #[error(
-        "over budget: the budget is {budget}, {:.6} of it (as zCDP rho) is spent, this release asks \
-         for {:.6} and {:.6} remains; nothing was drawn. Lower the release's budget, or read the \
-         existing releases again",
-        .spent.rho(), .asked.rho(), .remaining.rho()
+        "over budget ({budget}): spent so far {}; this release asks for {}; what remains is {}. Nothing \
+         was drawn; lower the release's budget, or read the existing releases again",
+        .budget.describe(.spent), .budget.describe(.asked), .budget.describe(.remaining)
     )]
     OverBudget {
         /// The whole budget.

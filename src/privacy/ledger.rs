@@ -11,8 +11,8 @@
 //! [`Ledger::create`] makes the header appear at once or not at all.
 //!
 //! # A torn last line
-//! A crash while appending can leave a last line without its line feed. If it is a whole entry, it counts:
-//! its release may have been authorised had the line feed been lost later. If it is not (a proper
+//! A crash while appending can leave a last line without its line feed (or padded with zero bytes). If
+//! it is a whole entry, it counts, to be safe. If it is not (a proper
 //! prefix of a JSON object is never one), its fsync never returned, so nothing was authorised and
 //! nothing drawn: it counts nothing, and the next reservation cuts it off before appending.
 //! Any other line that can't be read makes the whole ledger unusable until someone has looked at it.
@@ -32,7 +32,7 @@ use serde::{Deserialize, Serialize};
 use super::{AccountantKind, Adjacency, Authorisation, Budget, Cost, PrivacyError, ReleaseId};
 
 /// The format that this version writes and reads.
-pub const LEDGER_FORMAT: &str = "dpcausal.ledger/1";
+const LEDGER_FORMAT: &str = "dpcausal.ledger/1";
 
 /// The first line.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -76,8 +76,8 @@ pub struct Ledger {
 enum Tail {
     /// With a line feed.
     Whole,
-    /// With an entry that lacks its line feed.
-    Unterminated,
+    /// With an entry that ends at this byte and lacks its line feed.
+    Unterminated(u64),
     /// With a fragment that starts at this byte.
     Torn(u64),
 }
@@ -151,13 +151,13 @@ impl Ledger {
         ledger.admit(entry)?;
 
         let mut line = json_line(path, entry)?;
-        match ledger.tail {
-            Tail::Whole => {}
-            Tail::Unterminated => line.insert(0, b'\n'),
-            Tail::Torn(start) => file
-                .set_len(start)
+        if let Tail::Unterminated(end) | Tail::Torn(end) = ledger.tail {
+            file.set_len(end)
                 .and_then(|()| file.sync_all())
-                .map_err(failed("cutting off its torn last line"))?,
+                .map_err(failed("repairing its last line"))?;
+        }
+        if let Tail::Unterminated(_) = ledger.tail {
+            line.insert(0, b'\n');
         }
         file.seek(SeekFrom::End(0))
             .and_then(|_| file.write_all(&line))
@@ -284,23 +284,42 @@ fn read(path: &Path, file: &mut File) -> Result<Ledger, PrivacyError> {
             problem,
         };
         let terminated = line.ends_with(b"\n");
-        let entry = match serde_json::from_slice::<Entry>(line) {
-            Ok(entry) => entry,
+        let start = bytes.len() - line.len();
+        let content = match terminated {
+            true => line,
+            // Some file systems fill what a crash left unwritten with zeros.
+            false => without_trailing_zeros(line),
+        };
+        match serde_json::from_slice::<Entry>(content) {
+            Ok(entry) => ledger.push(entry).map_err(|error| {
+                wrong(match error {
+                    PrivacyError::OverBudget { budget, .. } => {
+                        format!("the charges up to here exceed the budget ({budget})")
+                    }
+                    error => error.to_string(),
+                })
+            })?,
             // A fragment of JSON ends early; anything else is no fragment of an entry.
             Err(error) if !terminated && error.is_eof() => {
-                ledger.tail = Tail::Torn((bytes.len() - line.len()) as u64);
+                ledger.tail = Tail::Torn(start as u64);
                 break;
             }
             Err(error) => return Err(wrong(format!("not an entry ({error})"))),
-        };
-        ledger
-            .push(entry)
-            .map_err(|error| wrong(error.to_string()))?;
+        }
         if !terminated {
-            ledger.tail = Tail::Unterminated;
+            ledger.tail = Tail::Unterminated((start + content.len()) as u64);
         }
     }
     Ok(ledger)
+}
+
+/// A line up to its last byte that is not zero.
+fn without_trailing_zeros(line: &[u8]) -> &[u8] {
+    let length = line
+        .iter()
+        .rposition(|&b| b != 0)
+        .map_or(0, |last| last + 1);
+    &line[..length]
 }
 
 /// Reads the first line.

@@ -4,6 +4,7 @@
 //! (see the `sampler` module's algorithms) and their sums are formed in 128 bits and then clamped to 64,
 //! which is post-processing of the exact mechanism and can't overflow.
 
+use super::parameter::check_positive;
 use super::sampler::{LARGEST_SCALE, discrete_gaussian, discrete_laplace};
 use super::{Accountant, Confidential, Cost, NoiseSource, PrivacyError, Sensitivity};
 
@@ -46,7 +47,7 @@ impl GaussianMechanism {
         sensitivity: Sensitivity,
         share_mu_squared: f64,
     ) -> Result<GaussianMechanism, PrivacyError> {
-        super::budget::check_positive("share of mu^2", share_mu_squared)?;
+        check_positive("share of mu^2", share_mu_squared)?;
         let affordable = |sigma: u64| gaussian_charge(sensitivity, sigma) <= share_mu_squared;
         if !affordable(LARGEST_SCALE) {
             return Err(PrivacyError::NoiseTooLarge {
@@ -122,8 +123,8 @@ impl LaplaceMechanism {
     /// [`PrivacyError::Parameter`] unless both are finite and positive;
     /// [`PrivacyError::NoiseTooLarge`] where the scale would exceed 2^40 lattice units.
     pub fn new(l1_sensitivity: u64, epsilon: f64) -> Result<LaplaceMechanism, PrivacyError> {
-        super::budget::check_positive("epsilon", epsilon)?;
-        super::budget::check_positive("L1 sensitivity", l1_sensitivity as f64)?;
+        check_positive("epsilon", epsilon)?;
+        check_positive("L1 sensitivity", l1_sensitivity as f64)?;
         let affordable = |scale: u64| laplace_epsilon(l1_sensitivity, scale) <= epsilon;
         if !affordable(LARGEST_SCALE) {
             return Err(PrivacyError::NoiseTooLarge { share: epsilon });
@@ -219,3 +220,6 @@ fn add_noise(exact: Confidential<Vec<i64>>, mut draw: impl FnMut() -> i128) -> V
         })
         .collect()
 }
+
+#[cfg(test)]
+mod tests;

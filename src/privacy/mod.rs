@@ -58,12 +58,16 @@
 mod accountant;
 mod budget;
 mod confidential;
+mod cost;
 mod error;
 mod gdp;
 mod kinds;
 mod ledger;
 mod mechanism;
 mod noise_source;
+#[cfg(test)]
+mod oracle;
+mod parameter;
 mod release_id;
 mod sampler;
 mod search;
@@ -73,8 +77,9 @@ mod testing;
 mod zcdp;
 
 pub use accountant::{Accountant, Authorisation};
-pub use budget::{Budget, Cost, SLACK};
+pub use budget::Budget;
 pub use confidential::Confidential;
+pub use cost::{Cost, SLACK};
 pub use error::PrivacyError;
 pub use gdp::{delta_from_mu, epsilon_from_mu, mu_from_epsilon_delta};
 pub use kinds::{AccountantKind, Adjacency};

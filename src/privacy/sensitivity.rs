@@ -1,7 +1,5 @@
 //! How far apart the answers on two neighbouring tables can be.
 
-use serde::{Deserialize, Serialize};
-
 use super::{Adjacency, PrivacyError};
 
 /// The square of an L2 sensitivity, exact, in squared lattice units (a record is 2^20 units).
@@ -13,8 +11,7 @@ use super::{Adjacency, PrivacyError};
 /// * Add-remove: the answers differ by `u`: `Delta^2 = c^2`.
 /// * Replace-one: they differ by `u - v`. In general `|u - v| <= 2 c`, so `Delta^2 = 4 c^2`; if no row
 ///   contributes anything negative, `u . v >= 0`, so `|u - v|^2 = |u|^2 + |v|^2 - 2 u . v <= 2 c^2`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(transparent)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sensitivity {
     squared: u128,
 }

@@ -13,7 +13,7 @@
 //! ln(1 - 1/alpha)`, increasing in `alpha`: its root is the minimum.
 
 use super::PrivacyError;
-use super::budget::{check_delta, check_positive};
+use super::parameter::{check_delta, check_positive};
 use super::search;
 
 /// A bound on the relative rounding error of each term of the exponent: a few operations each.
