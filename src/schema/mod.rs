@@ -6,14 +6,28 @@
 //! `0..column.levels()`. Codes stand in this order: the declared levels or bins, then `other` (if
 //! declared), then the missing codes.
 //!
-//! [`SchemaFile`](file::SchemaFile) is the document as users write it, [`Schema`] what it means once
-//! checked. A release embeds the document.
+//! [`SchemaFile`] is the document as users write it, [`Schema`] what it means once checked. A release
+//! embeds the document.
 
+mod bins;
+mod check;
 mod column;
+mod deserialize;
+pub(crate) mod document;
+pub(crate) mod fault;
+pub mod file;
+mod kinds;
 mod outcome;
 mod query;
+pub(crate) mod shape;
+mod structural_zeros;
 
+pub(crate) use check::find_column;
+
+pub use check::SchemaError;
 pub use column::{Bin, Column, Kind, Level, Role};
+pub use fault::{DocumentError, Place};
+pub use file::{SCHEMA_FORMAT, SchemaFile};
 pub use outcome::{GridCell, OutcomeGrid};
 pub use query::{Axis, Feature, Query, SCALE};
 

@@ -1,0 +1,117 @@
+//! The blocks of the causal workload and the queries that they ask.
+//!
+//! | block | queries |
+//! |---|---|
+//! | hub | `hub:histogram`: treatment x outcome levels (numeric outcomes); `hub:moments`: treatment x outcome split |
+//! | leaves | `leaf:NAME`: treatment x outcome split x covariate levels, one per covariate |
+//! | pairs | `pair:A*B`: levels of two covariates |
+//! | spread | `spread`: treatment x outcome spread (numeric outcomes) |
+//!
+//! Of a two-level outcome the split is the full table, so the moments alone take the hub's share.
+
+use crate::schema::{Axis, Feature, Query, Schema};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// A block of the causal workload.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Block {
+    /// Treatment and outcome.
+    Hub,
+    /// Treatment, outcome moments and one covariate.
+    Leaves,
+    /// Two covariates.
+    Pairs,
+    /// Treatment and the outcome's spread.
+    Spread,
+}
+
+impl fmt::Display for Block {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str(match self {
+            Block::Hub => "hub",
+            Block::Leaves => "leaves",
+            Block::Pairs => "pairs",
+            Block::Spread => "spread",
+        })
+    }
+}
+
+/// A query and what it may spend.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BlockQuery {
+    /// The block that asks.
+    pub block: Block,
+    /// The question.
+    pub query: Query,
+    /// Its share of the whole budget's `mu^2`.
+    pub share: f64,
+}
+
+/// What each block measures, and its effective share: that of the document, plus its proportion of what
+/// blocks without work leave. The shares sum to 1.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CausalBlocks {
+    /// Index of the treatment in [`Schema::columns`].
+    pub treatment: usize,
+    /// Index of the outcome in [`Schema::columns`].
+    pub outcome: usize,
+    /// Share of the hub.
+    pub hub: f64,
+    /// Share of the leaves.
+    pub leaves: f64,
+    /// The leaves' covariates (indices), in the order of the schema.
+    pub leaf_columns: Vec<usize>,
+    /// Share of the pairs.
+    pub pairs: f64,
+    /// The pairs (indices, the smaller first).
+    pub pair_columns: Vec<(usize, usize)>,
+    /// Share of the spread; 0 where it is not measured.
+    pub spread: f64,
+}
+
+impl CausalBlocks {
+    /// The queries in the order hub, leaves, pairs, spread.
+    pub(super) fn queries(&self, schema: &Schema) -> Vec<BlockQuery> {
+        let mut queries = Vec::new();
+        let mut ask = |block, share, name: String, axes: &[(usize, Feature)]| {
+            let axes = axes
+                .iter()
+                .map(|&(column, feature)| Axis { column, feature })
+                .collect();
+            let query = Query { name, axes };
+            queries.push(BlockQuery {
+                block,
+                query,
+                share,
+            });
+        };
+        let arms = (self.treatment, Feature::Levels);
+        let moments = (self.outcome, Feature::Split);
+        let is_numeric = schema.columns[self.outcome].bins().is_some();
+        let hub = if is_numeric { self.hub / 2.0 } else { self.hub };
+        if is_numeric {
+            let histogram = (self.outcome, Feature::Levels);
+            ask(Block::Hub, hub, "hub:histogram".into(), &[arms, histogram]);
+        }
+        ask(Block::Hub, hub, "hub:moments".into(), &[arms, moments]);
+        for &column in &self.leaf_columns {
+            let name = format!("leaf:{}", schema.columns[column].name);
+            let share = self.leaves / self.leaf_columns.len() as f64;
+            let axes = [arms, moments, (column, Feature::Levels)];
+            ask(Block::Leaves, share, name, &axes);
+        }
+        for &(a, b) in &self.pair_columns {
+            let name = format!("pair:{}*{}", schema.columns[a].name, schema.columns[b].name);
+            let share = self.pairs / self.pair_columns.len() as f64;
+            let axes = [(a, Feature::Levels), (b, Feature::Levels)];
+            ask(Block::Pairs, share, name, &axes);
+        }
+        if self.spread > 0.0 {
+            let axes = [arms, (self.outcome, Feature::Spread)];
+            ask(Block::Spread, self.spread, "spread".into(), &axes);
+        }
+        queries
+    }
+}

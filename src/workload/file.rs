@@ -1,0 +1,228 @@
+//! The workload document as users write it, in YAML or JSON.
+//!
+//! The key `mechanism` decides which other keys are valid, so each mechanism has a document type of its
+//! own, which refuses what it does not know.
+
+use crate::privacy::{AccountantKind, Adjacency};
+use crate::schema::shape::{Shape, read_by_shape};
+use schemars::JsonSchema;
+use serde::de::SeqAccess;
+use serde::de::value::SeqAccessDeserializer;
+use serde::{Deserialize, Deserializer, Serialize};
+
+/// The format's name, which the document states.
+pub const WORKLOAD_FORMAT: &str = "dpcausal.workload/1";
+
+/// The default limit of a model's size. At eight bytes a cell and a few tables of that size in flight, a
+/// model stays well below a gigabyte.
+const DEFAULT_MAX_CELLS: u64 = 10_000_000;
+
+/// A workload document.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum WorkloadFile {
+    /// `mechanism: causal`.
+    Causal(CausalFile),
+}
+
+impl<'de> Deserialize<'de> for WorkloadFile {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        CausalFile::deserialize(from).map(WorkloadFile::Causal)
+    }
+}
+
+/// The workload formats that this version reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum WorkloadFormat {
+    /// Version 1.
+    #[serde(rename = "dpcausal.workload/1")]
+    V1,
+}
+
+/// The fixed causal workload.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CausalFile {
+    /// The format and its version.
+    pub format: WorkloadFormat,
+    /// A title for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// The mechanism.
+    pub mechanism: CausalMechanism,
+    /// What neighbouring tables are; `replace-one` needs the schema's public `rows`.
+    #[serde(default = "add_remove")]
+    pub adjacency: Adjacency,
+    /// How charges are added up.
+    #[serde(default = "gdp")]
+    pub accountant: AccountantKind,
+    /// What is measured, and with which share of the budget.
+    pub blocks: BlocksFile,
+    /// The model's limits.
+    #[serde(default)]
+    pub model: ModelFile,
+}
+
+/// The word `causal`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CausalMechanism {
+    /// `causal`.
+    Causal,
+}
+
+/// The blocks; their shares sum to 1, and a block that is left out has none.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct BlocksFile {
+    /// Treatment by outcome: the histogram and the moments.
+    pub hub: BlockFile,
+    /// Treatment by outcome moments by each covariate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub leaves: Option<LeavesFile>,
+    /// Pairs of covariates.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pairs: Option<PairsFile>,
+    /// The outcome's spread by treatment; of a two-level outcome there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spread: Option<BlockFile>,
+}
+
+/// A block without choices.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct BlockFile {
+    /// The block's share of the budget.
+    pub share: f64,
+}
+
+/// The leaves.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LeavesFile {
+    /// The block's share of the budget, divided equally.
+    pub share: f64,
+    /// The covariates: `all` or a list.
+    #[serde(default)]
+    pub columns: LeafColumnsFile,
+}
+
+/// `all` or a list of covariates.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum LeafColumnsFile {
+    /// `all`.
+    Word(AllWord),
+    /// These.
+    List(Vec<String>),
+}
+
+impl Default for LeafColumnsFile {
+    fn default() -> Self {
+        LeafColumnsFile::Word(AllWord::All)
+    }
+}
+
+/// The pairs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PairsFile {
+    /// The block's share of the budget, divided equally.
+    pub share: f64,
+    /// The pairs of covariates: a list, `all` or `none`.
+    pub columns: PairColumnsFile,
+}
+
+/// A list of pairs, `all` or `none`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum PairColumnsFile {
+    /// `all` or `none`.
+    Word(PairWord),
+    /// These.
+    List(Vec<[String; 2]>),
+}
+
+/// The word `all`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum AllWord {
+    /// `all`.
+    All,
+}
+
+/// The words that may stand for the pairs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum PairWord {
+    /// Every pair of covariates.
+    All,
+    /// No pair.
+    None,
+}
+
+/// The model's limits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ModelFile {
+    /// The most cells of the junction tree; a larger model is refused before anything is measured.
+    #[serde(default = "default_max_cells")]
+    pub max_cells: u64,
+}
+
+impl Default for ModelFile {
+    fn default() -> Self {
+        ModelFile {
+            max_cells: DEFAULT_MAX_CELLS,
+        }
+    }
+}
+
+impl WorkloadFile {
+    /// The JSON Schema of the document, for editors.
+    pub fn json_schema() -> serde_json::Value {
+        schemars::schema_for!(WorkloadFile).to_value()
+    }
+}
+
+fn add_remove() -> Adjacency {
+    Adjacency::AddRemove
+}
+
+fn gdp() -> AccountantKind {
+    AccountantKind::Gdp
+}
+
+fn default_max_cells() -> u64 {
+    DEFAULT_MAX_CELLS
+}
+
+impl<'de> Shape<'de> for LeafColumnsFile {
+    const EXPECTED: &'static str = "`all` or a list of covariates";
+
+    fn from_text(text: &str) -> Option<Self> {
+        (text == "all").then_some(LeafColumnsFile::Word(AllWord::All))
+    }
+
+    fn from_list<A: SeqAccess<'de>>(list: A) -> Result<Self, A::Error> {
+        Vec::deserialize(SeqAccessDeserializer::new(list)).map(LeafColumnsFile::List)
+    }
+}
+
+impl<'de> Shape<'de> for PairColumnsFile {
+    const EXPECTED: &'static str = "`all`, `none` or a list of pairs such as `[[age, married]]`";
+
+    fn from_text(text: &str) -> Option<Self> {
+        match text {
+            "all" => Some(PairColumnsFile::Word(PairWord::All)),
+            "none" => Some(PairColumnsFile::Word(PairWord::None)),
+            _ => None,
+        }
+    }
+
+    fn from_list<A: SeqAccess<'de>>(list: A) -> Result<Self, A::Error> {
+        Vec::deserialize(SeqAccessDeserializer::new(list)).map(PairColumnsFile::List)
+    }
+}
+
+read_by_shape!(LeafColumnsFile, PairColumnsFile);
