@@ -211,7 +211,7 @@ impl Draw {
 #[cfg(test)]
 mod tests {
     use super::super::testing::{index, random_problem};
-    use super::super::*;
+    use super::super::{Calibrator, Domain, Problem, ReferenceFactor};
     use super::*;
 
     /// A hub with two children that are independent given it, and another child of the first.
