@@ -188,7 +188,7 @@ fn covering_subtree(tree: &JunctionTree, variables: &[usize]) -> Vec<bool> {
             continue;
         };
         let leaf = neighbours[clique].len() == 1;
-        if leaf && kept[clique] && is_subset(&wanted[clique], &tree.cliques()[neighbour]) {
+        if leaf && is_subset(&wanted[clique], &tree.cliques()[neighbour]) {
             kept[clique] = false;
             neighbours[clique].clear();
             neighbours[neighbour].retain(|&c| c != clique);

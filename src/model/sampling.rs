@@ -323,6 +323,36 @@ mod tests {
         }
     }
 
+    /// Groups, and cliques, of the same law must not be arranged alike. Agreement of two independent
+    /// arrangements of 600 uniform codes of three levels: mean 200, standard deviation below 12; the
+    /// bound is 6 of them, for 2 comparisons.
+    #[test]
+    fn groups_and_cliques_have_streams_of_their_own() {
+        let uniform = |child: usize| ReferenceFactor {
+            variables: vec![0, child],
+            log_weights: vec![0.0; 6],
+        };
+        let names = ["hub", "left", "right"].map(String::from).to_vec();
+        let problem = Problem {
+            domain: Domain::new(names, vec![2, 3, 3]).unwrap(),
+            reference: vec![uniform(1), uniform(2)],
+            measurements: vec![],
+            total: 1.0,
+            max_cells: 100,
+        };
+        let model = Calibrator::new(problem).unwrap().reference_model();
+        let columns = model.sample(1200, 5).unwrap();
+        let codes = |variable: usize, hub: u16| -> Vec<u16> {
+            let rows = columns[variable].iter().zip(&columns[0]);
+            rows.filter(|(_, h)| **h == hub).map(|(c, _)| *c).collect()
+        };
+        for (a, b) in [(codes(2, 0), codes(2, 1)), (codes(1, 0), codes(2, 0))] {
+            assert_eq!((a.len(), b.len()), (600, 600));
+            let agreement = a.iter().zip(&b).filter(|(a, b)| a == b).count();
+            assert!(agreement < 272, "{agreement}");
+        }
+    }
+
     #[test]
     fn samples_do_not_depend_on_threads() {
         let model = star();
