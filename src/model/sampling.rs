@@ -332,10 +332,10 @@ mod tests {
             variables: vec![0, child],
             log_weights: vec![0.0; 6],
         };
-        let names = ["hub", "left", "right"].map(String::from).to_vec();
+        let names = ["hub", "root", "left", "right"].map(String::from).to_vec();
         let problem = Problem {
-            domain: Domain::new(names, vec![2, 3, 3]).unwrap(),
-            reference: vec![uniform(1), uniform(2)],
+            domain: Domain::new(names, vec![2, 3, 3, 3]).unwrap(),
+            reference: vec![uniform(1), uniform(2), uniform(3)],
             measurements: vec![],
             total: 1.0,
             max_cells: 100,
@@ -346,7 +346,7 @@ mod tests {
             let rows = columns[variable].iter().zip(&columns[0]);
             rows.filter(|(_, h)| **h == hub).map(|(c, _)| *c).collect()
         };
-        for (a, b) in [(codes(2, 0), codes(2, 1)), (codes(1, 0), codes(2, 0))] {
+        for (a, b) in [(codes(2, 0), codes(2, 1)), (codes(2, 0), codes(3, 0))] {
             assert_eq!((a.len(), b.len()), (600, 600));
             let agreement = a.iter().zip(&b).filter(|(a, b)| a == b).count();
             assert!(agreement < 272, "{agreement}");
