@@ -6,14 +6,16 @@ use std::sync::Arc;
 
 use argmin::core::Executor;
 
+use super::curvature::Curvature;
 use super::degrees::degrees_of_freedom;
+use super::dual::Dual;
 use super::fitted::Structure;
 use super::problem::check_total;
 use super::projection::Projection;
 use super::propagation::{Propagation, Workspace};
-use super::solver::{Lbfgs, Objective};
+use super::solver::Lbfgs;
 use super::statistics::Statistics;
-use super::{JunctionTree, Model, ModelError, Problem};
+use super::{Diagnostics, JunctionTree, Model, ModelError, Problem};
 
 /// A calibration problem with its junction tree planned and its index maps computed: any number of
 /// calibrations to different values, from any number of threads.
@@ -24,10 +26,10 @@ pub struct Calibrator {
     reference: Vec<Vec<f64>>,
     /// The reference measure's log normalising constant.
     reference_log_z: f64,
-    statistics: Statistics,
+    pub(super) statistics: Statistics,
     /// One standard deviation per value.
-    sigma: Vec<f64>,
-    values: Vec<f64>,
+    pub(super) sigma: Vec<f64>,
+    pub(super) values: Vec<f64>,
     total: f64,
     degrees_of_freedom: usize,
 }
@@ -39,8 +41,26 @@ pub struct Targets<'a> {
     pub values: &'a [f64],
     /// The number of records.
     pub total: f64,
-    /// Parameters to start from, of a calibration to similar targets.
-    pub warm: Option<&'a [f64]>,
+    /// Where to start, from a calibration to similar targets.
+    pub warm: Option<&'a WarmStart>,
+}
+
+/// Where to start a calibration.
+#[derive(Debug, Clone)]
+pub struct WarmStart {
+    parameters: Vec<f64>,
+    curvature: Option<Arc<Curvature>>,
+}
+
+impl WarmStart {
+    /// A start from these dual parameters, one per measured value (0 for a new measurement). See
+    /// [`Calibrator::warm_start`] for a better one.
+    pub fn new(parameters: Vec<f64>) -> WarmStart {
+        WarmStart {
+            parameters,
+            curvature: None,
+        }
+    }
 }
 
 /// When to stop.
@@ -74,39 +94,10 @@ pub struct Calibration {
     pub diagnostics: Diagnostics,
 }
 
-/// How well a calibration went.
-#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
-pub struct Diagnostics {
-    /// Steps of the optimiser.
-    pub iterations: u64,
-    /// Belief propagations, those of the line searches included.
-    pub evaluations: u64,
-    /// The dual's value, 0 at the reference measure; a lower bound on the optimum.
-    pub dual: f64,
-    /// The duality gap: the primal objective is above its optimum by no more than this.
-    pub duality_gap: f64,
-    /// The gap divided by `max(1, |dual|)`.
-    pub relative_gap: f64,
-    /// Sum of squared residuals (measured minus fitted), each divided by its standard deviation.
-    pub chi_square: f64,
-    /// The number of measured values beyond what the model can fit freely, with the total fixed. Where
-    /// inequality constraints bind (counts near 0, structural zeros) the model fits less freely, so
-    /// this is the least that `chi_square` is expected to be.
-    pub degrees_of_freedom: usize,
-    /// The largest residual in absolute value, divided by its standard deviation.
-    pub max_residual: f64,
-    /// Whether the relative gap is within the tolerance.
-    pub converged: bool,
-    /// The number of cells of the cliques.
-    pub cells: u64,
-    /// The names of the variables of the clique with the most cells.
-    pub largest_clique: Vec<String>,
-}
-
 /// The buffers of one calibration.
-struct Scratch {
-    workspace: Workspace,
-    answers: Vec<f64>,
+pub(super) struct Scratch {
+    pub(super) workspace: Workspace,
+    pub(super) answers: Vec<f64>,
 }
 
 impl Calibrator {
@@ -198,16 +189,7 @@ impl Calibrator {
         progress: &mut dyn FnMut(u64, f64),
     ) -> Result<Calibration, ModelError> {
         self.check(targets)?;
-        let mut scratch = self.scratch();
-        let (start, scale) = self.start(targets, &mut scratch);
-        let objective = Dual {
-            calibrator: self,
-            targets: *targets,
-            parameters: start.clone(),
-            scale: scale.clone(),
-            scratch,
-        };
-        let start = start.iter().zip(&scale).map(|(p, s)| p / s).collect();
+        let (start, objective) = self.start(targets);
         let solver = Lbfgs::new(settings.tolerance, settings.max_evaluations, progress);
         let result = Executor::new(objective, solver)
             .configure(|state| state.param(start))
@@ -215,14 +197,19 @@ impl Calibrator {
             .timer(false)
             .run()
             .map_err(|error| ModelError::Optimiser(error.to_string()))?;
-        let (Some(scaled), Some(objective)) = (result.state.param, result.problem.problem) else {
+        let (Some(parameters), Some(objective)) = (result.state.param, result.problem.problem)
+        else {
             return Err(ModelError::Optimiser("the optimiser lost its state".into()));
         };
-        let parameters: Vec<f64> = scaled.iter().zip(&scale).map(|(v, s)| v * s).collect();
         let mut scratch = objective.scratch;
         let model = self.model(&parameters, targets.total, &mut scratch);
-        let mut diagnostics =
-            self.diagnose(targets, &parameters, &scratch.answers, -result.state.cost);
+        let standardised = (0..parameters.len()).map(|i| {
+            let residual = targets.values[i] - scratch.answers[i];
+            (residual / self.sigma[i], self.sigma[i] * parameters[i])
+        });
+        let (domain, tree) = (&self.structure.domain, self.junction_tree());
+        let mut diagnostics = Diagnostics::new(domain, tree, -result.state.cost, standardised);
+        diagnostics.degrees_of_freedom = self.degrees_of_freedom;
         diagnostics.iterations = result.state.iter;
         diagnostics.evaluations = result.solver.evaluations;
         diagnostics.converged = diagnostics.relative_gap <= settings.tolerance;
@@ -237,7 +224,10 @@ impl Calibrator {
         let expected = self.statistics.len();
         let arrays = [
             ("the calibration's targets", Some(targets.values)),
-            ("the calibration's warm start", targets.warm),
+            (
+                "the calibration's warm start",
+                targets.warm.map(|w| w.parameters.as_slice()),
+            ),
         ];
         for (context, values) in arrays {
             let Some(values) = values else { continue };
@@ -264,29 +254,57 @@ impl Calibrator {
         }
     }
 
-    /// The starting parameters and the scale of each: `1 / sqrt(sigma^2 + n E[a^2])`, with `a` the
-    /// statistic. The dual's second derivative is `sigma^2 + n Var(a)`.
-    fn start(&self, targets: &Targets<'_>, scratch: &mut Scratch) -> (Vec<f64>, Vec<f64>) {
+    /// The starting point, and the objective with its approximate curvature there.
+    fn start<'a>(&'a self, targets: &Targets<'a>) -> (Vec<f64>, Dual<'a>) {
+        let mut scratch = self.scratch();
         let mut start = vec![0.0; self.sigma.len()];
+        let mut curvature = None;
         if let Some(warm) = targets.warm {
-            let dual = self.dual(targets, warm, scratch);
             // The cold start's dual is 0: a warm start below it is worse than none.
-            if dual > 0.0 {
-                start.copy_from_slice(warm);
+            if self.dual(targets, &warm.parameters, &mut scratch) > 0.0 {
+                start.copy_from_slice(&warm.parameters);
+                curvature.clone_from(&warm.curvature);
             }
         }
-        if start.iter().all(|&p| p == 0.0) {
-            self.evaluate(&start, targets.total, scratch);
-        }
+        let curvature = curvature.unwrap_or_else(|| {
+            self.evaluate(&start, targets.total, &mut scratch);
+            Arc::new(self.diagonal_curvature(targets.total, &scratch))
+        });
+        let dual = Dual {
+            calibrator: self,
+            targets: *targets,
+            curvature,
+            since_update: 0,
+            parameters: start.clone(),
+            scratch,
+        };
+        (start, dual)
+    }
+
+    pub(super) fn diagonal_curvature(&self, total: f64, scratch: &Scratch) -> Curvature {
         let mut moments = vec![0.0; self.sigma.len()];
         self.statistics
-            .second_moments(&scratch.workspace, targets.total, &mut moments);
-        let scale = moments
-            .iter()
-            .zip(&self.sigma)
-            .map(|(moment, sigma)| 1.0 / (sigma * sigma + moment).sqrt())
-            .collect();
-        (start, scale)
+            .second_moments(&scratch.workspace, total, &mut moments);
+        Curvature::diagonal(&moments, &self.sigma)
+    }
+
+    /// The full curvature at a model, where it is worth its cost.
+    pub(super) fn full_curvature(&self, model: &Model) -> Option<Curvature> {
+        if Curvature::full_is_affordable(&self.statistics, model) {
+            Curvature::full(&self.statistics, model, &self.sigma)
+        } else {
+            None
+        }
+    }
+
+    /// A start for calibrations to targets near those of this one: its parameters and, where the model
+    /// is small enough, the dual's full second derivative at them. Worth its cost (some tens of
+    /// evaluations) if several calibrations start from it.
+    pub fn warm_start(&self, calibration: &Calibration) -> WarmStart {
+        WarmStart {
+            parameters: calibration.parameters.clone(),
+            curvature: self.full_curvature(&calibration.model).map(Arc::new),
+        }
     }
 
     /// Belief propagation at some parameters: clique marginals and the statistics' answers into the
@@ -316,7 +334,12 @@ impl Calibrator {
     }
 
     /// The dual's value; the statistics' answers into the scratch.
-    fn dual(&self, targets: &Targets<'_>, parameters: &[f64], scratch: &mut Scratch) -> f64 {
+    pub(super) fn dual(
+        &self,
+        targets: &Targets<'_>,
+        parameters: &[f64],
+        scratch: &mut Scratch,
+    ) -> f64 {
         let log_z = self.evaluate(parameters, targets.total, scratch);
         let linear: f64 = parameters
             .iter()
@@ -327,7 +350,7 @@ impl Calibrator {
         linear - targets.total * log_z
     }
 
-    fn model(&self, parameters: &[f64], total: f64, scratch: &mut Scratch) -> Model {
+    pub(super) fn model(&self, parameters: &[f64], total: f64, scratch: &mut Scratch) -> Model {
         self.potentials(parameters, scratch);
         let conditionals = self.structure.propagation.conditionals(&scratch.workspace);
         self.finish(total, scratch);
@@ -338,259 +361,8 @@ impl Calibrator {
             total,
         )
     }
-
-    fn diagnose(
-        &self,
-        targets: &Targets<'_>,
-        parameters: &[f64],
-        answers: &[f64],
-        dual: f64,
-    ) -> Diagnostics {
-        let (mut gap, mut chi_square, mut max_residual) = (0.0, 0.0, 0.0f64);
-        for i in 0..parameters.len() {
-            let residual = (targets.values[i] - answers[i]) / self.sigma[i];
-            gap += 0.5 * (residual - self.sigma[i] * parameters[i]).powi(2);
-            chi_square += residual * residual;
-            max_residual = max_residual.max(residual.abs());
-        }
-        let tree = self.junction_tree();
-        Diagnostics {
-            iterations: 0,
-            evaluations: 0,
-            dual,
-            duality_gap: gap,
-            relative_gap: gap / dual.abs().max(1.0),
-            chi_square,
-            degrees_of_freedom: self.degrees_of_freedom,
-            max_residual,
-            converged: false,
-            cells: u64::try_from(tree.cells()).unwrap_or(u64::MAX),
-            largest_clique: self
-                .structure
-                .domain
-                .names_of(&tree.cliques()[tree.largest_clique()]),
-        }
-    }
-}
-
-/// The negative dual as a function of the scaled parameters.
-struct Dual<'a> {
-    calibrator: &'a Calibrator,
-    targets: Targets<'a>,
-    parameters: Vec<f64>,
-    scale: Vec<f64>,
-    scratch: Scratch,
-}
-
-impl Objective for Dual<'_> {
-    fn evaluate(&mut self, point: &[f64], gradient: &mut [f64]) -> f64 {
-        for ((p, v), s) in self.parameters.iter_mut().zip(point).zip(&self.scale) {
-            *p = v * s;
-        }
-        let dual = self
-            .calibrator
-            .dual(&self.targets, &self.parameters, &mut self.scratch);
-        for (i, slope) in gradient.iter_mut().enumerate() {
-            let sigma = self.calibrator.sigma[i];
-            let residual = self.targets.values[i] - self.scratch.answers[i];
-            *slope = -self.scale[i] * (residual - sigma * sigma * self.parameters[i]);
-        }
-        -dual
-    }
-
-    fn gap(&self, value: f64, gradient: &[f64]) -> f64 {
-        let gap: f64 = gradient
-            .iter()
-            .zip(&self.scale)
-            .zip(&self.calibrator.sigma)
-            .map(|((g, s), sigma)| 0.5 * (g / (s * sigma)).powi(2))
-            .sum();
-        gap / value.abs().max(1.0)
-    }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::testing::{Joint, close, random_parameters, random_problem};
-    use super::*;
-
-    fn fit(calibrator: &Calibrator) -> Calibration {
-        calibrator
-            .calibrate(&calibrator.targets(), &Settings::default(), &mut |_, _| {})
-            .unwrap()
-    }
-
-    /// log Z, all statistics and all clique marginals on 300 random models.
-    #[test]
-    fn belief_propagation_matches_enumeration() {
-        for seed in 0..300 {
-            let problem = random_problem(seed);
-            let parameters = random_parameters(&problem, seed);
-            let calibrator = Calibrator::new(problem.clone()).unwrap();
-            let mut scratch = calibrator.scratch();
-            let log_z = calibrator.evaluate(&parameters, problem.total, &mut scratch);
-            let joint = Joint::new(&problem, &parameters);
-            let reference = Joint::new(&problem, &vec![0.0; parameters.len()]);
-            assert!(
-                (log_z - (joint.log_z - reference.log_z)).abs() < 1e-10,
-                "{seed}"
-            );
-            assert!(close(&scratch.answers, &joint.answers(), 1e-9), "{seed}");
-            let model = calibrator.model(&parameters, problem.total, &mut scratch);
-            for (index, clique) in calibrator.junction_tree().cliques().iter().enumerate() {
-                let expected = joint.marginal(clique);
-                assert!(
-                    close(model.clique_marginal(index), &expected, 1e-12),
-                    "{seed}"
-                );
-                for (p, q) in model.clique_marginal(index).iter().zip(&expected) {
-                    assert_eq!(*p == 0.0, *q == 0.0, "structural zeros of {seed}");
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn gradient_matches_finite_differences() {
-        for seed in 0..50 {
-            let problem = random_problem(seed);
-            let parameters = random_parameters(&problem, seed);
-            let calibrator = Calibrator::new(problem).unwrap();
-            let mut objective = Dual {
-                calibrator: &calibrator,
-                targets: calibrator.targets(),
-                scale: (0..parameters.len())
-                    .map(|i| 0.5 + 0.1 * i as f64)
-                    .collect(),
-                parameters: parameters.clone(),
-                scratch: calibrator.scratch(),
-            };
-            let mut gradient = vec![0.0; parameters.len()];
-            let mut ignored = gradient.clone();
-            objective.evaluate(&parameters, &mut gradient);
-            for i in 0..parameters.len() {
-                let mut at = |step: f64| {
-                    let mut point = parameters.clone();
-                    point[i] += step;
-                    objective.evaluate(&point, &mut ignored)
-                };
-                // Fourth-order differences: the error is far below the rounding bound used.
-                let h = 1e-3;
-                let slope = (8.0 * (at(h) - at(-h)) - (at(2.0 * h) - at(-2.0 * h))) / (12.0 * h);
-                let bound = 1e-6 * gradient[i].abs().max(100.0);
-                assert!(
-                    (slope - gradient[i]).abs() < bound,
-                    "{seed} {slope} {}",
-                    gradient[i]
-                );
-            }
-        }
-    }
-
-    /// All random problems (negative targets among them) converge, and at the optimum
-    /// `lambda = residual / sigma^2`, with answers computed by enumeration.
-    #[test]
-    fn calibration_reaches_the_optimum() {
-        for seed in 0..200 {
-            let problem = random_problem(seed);
-            let calibrator = Calibrator::new(problem.clone()).unwrap();
-            let fit = fit(&calibrator);
-            assert!(fit.diagnostics.converged, "{seed} {:?}", fit.diagnostics);
-            let answers = Joint::new(&problem, &fit.parameters).answers();
-            let mut gap = 0.0;
-            for (i, parameter) in fit.parameters.iter().enumerate() {
-                let sigma = calibrator.sigma[i];
-                let residual = (calibrator.values[i] - answers[i]) / sigma;
-                gap += 0.5 * (residual - sigma * parameter).powi(2);
-            }
-            assert!(
-                gap <= 1.1e-8 * fit.diagnostics.dual.max(1.0),
-                "{seed} {gap}"
-            );
-        }
-    }
-
-    /// The certificate against an optimum found another way: exponentiated-gradient descent on the
-    /// primal over the joint table, which never sees the dual.
-    #[test]
-    fn certificate_bounds_the_distance_to_an_independent_optimum() {
-        for seed in 0..12 {
-            let problem = random_problem(seed);
-            let calibrator = Calibrator::new(problem.clone()).unwrap();
-            let early = calibrator
-                .calibrate(
-                    &calibrator.targets(),
-                    &Settings {
-                        tolerance: 1e-2,
-                        ..Settings::default()
-                    },
-                    &mut |_, _| {},
-                )
-                .unwrap();
-            let optimum = primal_by_mirror_descent(&problem);
-            let diagnostics = &early.diagnostics;
-            let primal = diagnostics.dual + diagnostics.duality_gap;
-            let slack = 1e-6 * optimum.abs().max(1.0);
-            assert!(diagnostics.dual <= optimum + slack, "{seed}");
-            assert!(primal >= optimum - slack, "{seed}");
-            let exact = fit(&calibrator).diagnostics.dual;
-            assert!((exact - optimum).abs() <= slack, "{seed} {exact} {optimum}");
-        }
-    }
-
-    /// Minimises `n KL + 1/2 |residual / sigma|^2` over the joint table. The step is an estimate of the
-    /// inverse Lipschitz constant, halved whenever the objective rises.
-    fn primal_by_mirror_descent(problem: &Problem) -> f64 {
-        let zero = vec![0.0; problem.measurements.iter().map(|m| m.values.len()).sum()];
-        let sigma: Vec<f64> = problem
-            .measurements
-            .iter()
-            .flat_map(|m| vec![m.sigma; m.values.len()])
-            .collect();
-        let values: Vec<f64> = problem
-            .measurements
-            .iter()
-            .flat_map(|m| m.values.clone())
-            .collect();
-        let reference = Joint::new(problem, &zero);
-        // The iterates stay in the exponential family: a mirror step mixes the parameters with the
-        // gradient's, so the state is a parameter vector although no dual is evaluated.
-        let primal = |parameters: &[f64]| {
-            let joint = Joint::new(problem, parameters);
-            let kl: f64 = joint
-                .probabilities
-                .iter()
-                .zip(&reference.probabilities)
-                .filter(|(p, _)| **p > 0.0)
-                .map(|(p, r)| p * (p / r).ln())
-                .sum();
-            let residuals: Vec<f64> = joint
-                .answers()
-                .iter()
-                .zip(&values)
-                .map(|(a, q)| q - a)
-                .collect();
-            let fit: f64 = residuals
-                .iter()
-                .zip(&sigma)
-                .map(|(r, s)| 0.5 * (r / s).powi(2))
-                .sum();
-            (problem.total * kl + fit, residuals)
-        };
-        let (mut parameters, mut step) = (zero, 1.0);
-        let (mut best, mut residuals) = primal(&parameters);
-        for _ in 0..3000 {
-            let trial: Vec<f64> = (0..sigma.len())
-                .map(|i| parameters[i] + step * (residuals[i] / sigma[i].powi(2) - parameters[i]))
-                .collect();
-            let (value, next) = primal(&trial);
-            if value <= best {
-                (best, parameters, residuals) = (value, trial, next);
-                step *= 1.2;
-            } else {
-                step *= 0.5;
-            }
-        }
-        best
-    }
-}
+#[path = "calibration_tests.rs"]
+mod tests;

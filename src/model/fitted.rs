@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::junction_tree::is_subset;
-use super::measurement::KroneckerMap;
+use super::kronecker::KroneckerMap;
 use super::propagation::Propagation;
 use super::{Domain, Factor, JunctionTree, Measurement, ModelError};
 
@@ -188,7 +188,7 @@ fn covering_subtree(tree: &JunctionTree, variables: &[usize]) -> Vec<bool> {
             continue;
         };
         let leaf = neighbours[clique].len() == 1;
-        if leaf && kept[clique] && is_subset(&wanted[clique], &tree.cliques()[neighbour]) {
+        if leaf && is_subset(&wanted[clique], &tree.cliques()[neighbour]) {
             kept[clique] = false;
             neighbours[clique].clear();
             neighbours[neighbour].retain(|&c| c != clique);
@@ -200,7 +200,7 @@ fn covering_subtree(tree: &JunctionTree, variables: &[usize]) -> Vec<bool> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{Joint, close, codes, index, random_parameters, random_problem};
+    use super::super::testing::{Joint, close, codes, index, random_problem};
     use super::super::{Calibrator, FullConditional, Problem, Settings};
     use super::*;
     use rand::{RngExt, SeedableRng};

@@ -260,4 +260,43 @@ mod tests {
         let error = tree.check_size(&domain, 1 << 40).unwrap_err();
         assert!(error.to_string().contains("v0, v1, v2"), "{error}");
     }
+
+    proptest::proptest! {
+        /// Any sets over any domain: the tree covers them, is one, and a set that is not of the domain
+        /// is an error.
+        #[test]
+        fn any_sets_make_a_tree(
+            sizes in proptest::collection::vec(1usize..2000, 1..12),
+            sets in proptest::collection::vec(proptest::collection::vec(0usize..13, 0..6), 0..14),
+        ) {
+            let domain = domain(&sizes);
+            let valid = sets.iter().all(|set| domain.check(set, "").is_ok());
+            match JunctionTree::plan(&domain, &sets) {
+                Err(_) => assert!(!valid),
+                Ok(tree) => {
+                    assert!(valid && tree.has_running_intersection(&domain));
+                    assert!(tree.parents().iter().enumerate().all(|(c, p)| match p {
+                        Some(parent) => *parent < c,
+                        None => c == 0,
+                    }));
+                    for set in &sets {
+                        assert!(tree.covering_clique(&domain, set).is_some());
+                    }
+                }
+            }
+        }
+
+        /// The same with repetitions removed, so that most cases are valid.
+        #[test]
+        fn valid_sets_make_a_tree(
+            sizes in proptest::collection::vec(1usize..2000, 8..12),
+            sets in proptest::collection::vec(proptest::collection::btree_set(0usize..8, 0..5), 0..14),
+        ) {
+            let domain = domain(&sizes);
+            let sets: Vec<Vec<usize>> = sets.into_iter().map(|s| s.into_iter().collect()).collect();
+            let tree = JunctionTree::plan(&domain, &sets).unwrap();
+            assert!(tree.has_running_intersection(&domain));
+            assert!(sets.iter().all(|set| tree.covering_clique(&domain, set).is_some()));
+        }
+    }
 }

@@ -101,120 +101,12 @@ impl Measurement {
     }
 }
 
-/// The Kronecker product of a measurement's maps, ready to be applied.
-#[derive(Debug, Clone)]
-pub(crate) struct KroneckerMap {
-    levels: Vec<usize>,
-    matrices: Vec<Option<Matrix>>,
-}
-
-/// A dense row-major matrix.
-#[derive(Debug, Clone)]
-struct Matrix {
-    rows: usize,
-    columns: usize,
-    entries: Vec<f64>,
-}
-
-impl KroneckerMap {
-    /// The maps of a checked measurement.
-    pub(crate) fn new(domain: &Domain, axes: &[MeasuredAxis]) -> KroneckerMap {
-        let levels = axes.iter().map(|a| domain.sizes()[a.variable]).collect();
-        let matrices = axes
-            .iter()
-            .map(|axis| match &axis.map {
-                AxisMap::Identity => None,
-                AxisMap::Linear(matrix) => Some(Matrix {
-                    rows: matrix.nrows(),
-                    columns: matrix.ncols(),
-                    entries: matrix.iter().copied().collect(),
-                }),
-            })
-            .collect();
-        KroneckerMap { levels, matrices }
-    }
-
-    /// The map with every entry squared: the second moments of what the map gives the means of.
-    pub(crate) fn squared(&self) -> KroneckerMap {
-        let mut result = self.clone();
-        for matrix in result.matrices.iter_mut().flatten() {
-            matrix.entries.iter_mut().for_each(|v| *v *= *v);
-        }
-        result
-    }
-
-    /// Applies the map to a table over the axes' variables, in the axes' order.
-    pub(crate) fn apply(&self, mut table: Vec<f64>) -> Vec<f64> {
-        let mut shape = self.levels.clone();
-        for (axis, matrix) in self.matrices.iter().enumerate() {
-            if let Some(matrix) = matrix {
-                table = along_axis(&table, &shape, axis, matrix.rows, |row, column| {
-                    matrix.entries[row * matrix.columns + column]
-                });
-                shape[axis] = matrix.rows;
-            }
-        }
-        table
-    }
-
-    /// Applies the transposed map to an array of the answer's shape.
-    pub(crate) fn apply_transposed(&self, answer: &[f64]) -> Vec<f64> {
-        let mut shape: Vec<usize> = self
-            .levels
-            .iter()
-            .zip(&self.matrices)
-            .map(|(&levels, m)| m.as_ref().map_or(levels, |m| m.rows))
-            .collect();
-        let mut table = answer.to_vec();
-        for (axis, matrix) in self.matrices.iter().enumerate() {
-            if let Some(matrix) = matrix {
-                table = along_axis(&table, &shape, axis, matrix.columns, |row, column| {
-                    matrix.entries[column * matrix.columns + row]
-                });
-                shape[axis] = matrix.columns;
-            }
-        }
-        table
-    }
-}
-
-/// Multiplies a tensor by a matrix with `rows` rows along one axis.
-fn along_axis(
-    tensor: &[f64],
-    shape: &[usize],
-    axis: usize,
-    rows: usize,
-    entry: impl Fn(usize, usize) -> f64,
-) -> Vec<f64> {
-    let columns = shape[axis];
-    let inner: usize = shape[axis + 1..].iter().product();
-    let outer: usize = shape[..axis].iter().product();
-    let mut result = vec![0.0; outer * rows * inner];
-    for block in 0..outer {
-        let source = &tensor[block * columns * inner..(block + 1) * columns * inner];
-        let target = &mut result[block * rows * inner..(block + 1) * rows * inner];
-        for row in 0..rows {
-            let target = &mut target[row * inner..(row + 1) * inner];
-            for column in 0..columns {
-                let weight = entry(row, column);
-                if weight != 0.0 {
-                    let source = &source[column * inner..(column + 1) * inner];
-                    for (sum, value) in target.iter_mut().zip(source) {
-                        *sum += weight * value;
-                    }
-                }
-            }
-        }
-    }
-    result
-}
-
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use ndarray::array;
 
-    fn example() -> (Domain, Vec<MeasuredAxis>) {
+    pub(crate) fn example() -> (Domain, Vec<MeasuredAxis>) {
         let domain = Domain::new(vec!["a".into(), "b".into()], vec![3, 2]).unwrap();
         let axes = vec![
             MeasuredAxis {
@@ -227,26 +119,6 @@ mod tests {
             },
         ];
         (domain, axes)
-    }
-
-    #[test]
-    fn the_map_and_its_transpose() {
-        let (domain, axes) = example();
-        let map = KroneckerMap::new(&domain, &axes);
-        // Axes' order: b slowest, a fastest.
-        let table = vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
-        assert_eq!(map.apply(table.clone()), [2.0, 4.0, 6.5, 8.5]);
-        let answer = [1.0, -2.0, 3.0, 0.25];
-        let left: f64 = map
-            .apply(table.clone())
-            .iter()
-            .zip(&answer)
-            .map(|(a, b)| a * b)
-            .sum();
-        let spread = map.apply_transposed(&answer);
-        let right: f64 = spread.iter().zip(&table).map(|(a, b)| a * b).sum();
-        assert!((left - right).abs() < 1e-12);
-        assert_eq!(map.squared().apply(table), [1.5, 3.5, 5.25, 7.25]);
     }
 
     #[test]

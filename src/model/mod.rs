@@ -47,8 +47,13 @@
 //! `Q' lambda` is a sum of tables over the variables of one measurement each, so `p_lambda` is a
 //! graphical model, and one belief propagation on a [`JunctionTree`] yields `log Z` and all the
 //! marginals that `Q p_lambda` needs: cost and gradient of `D` in time linear in the cells of the
-//! cliques. The optimiser is L-BFGS in the variables `lambda_i sqrt(sigma_i^2 + n E[a_i^2])`, `a_i` the
-//! statistic, which brings the diagonal of the second derivative, `sigma_i^2 + n Var(a_i)`, near 1.
+//! cliques.
+//!
+//! The optimiser is L-BFGS. Its metric is the diagonal `sigma_i^2 + n E[a_i^2]`, `a_i` the statistic, kept
+//! up to date; the second derivative of `-D` is `diag(sigma^2) + n Cov(a)`. If that has not converged
+//! after some tens of evaluations and the measurements are not too many, the full second derivative at
+//! the current point takes the diagonal's place. The full matrix at one optimum also serves the
+//! calibrations that start from it ([`Calibrator::warm_start`]): a few evaluations each.
 //!
 //! # The way through
 //! [`Problem`] (a [`Domain`], [`ReferenceFactor`]s and [`Measurement`]s) becomes a [`Calibrator`], which
@@ -62,12 +67,16 @@
 
 mod calibration;
 mod conditional;
+mod curvature;
 mod degrees;
+mod diagnostics;
 mod domain;
+mod dual;
 mod error;
 mod factor;
 mod fitted;
 mod junction_tree;
+mod kronecker;
 mod measurement;
 mod problem;
 mod projection;
@@ -79,8 +88,9 @@ mod statistics;
 #[cfg(test)]
 mod testing;
 
-pub use calibration::{Calibration, Calibrator, Diagnostics, Settings, Targets};
+pub use calibration::{Calibration, Calibrator, Settings, Targets, WarmStart};
 pub use conditional::FullConditional;
+pub use diagnostics::Diagnostics;
 pub use domain::Domain;
 pub use error::ModelError;
 pub use factor::Factor;

