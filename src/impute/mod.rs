@@ -58,11 +58,12 @@ impl BaseFit {
     /// # Errors
     /// Those of the calibration.
     pub fn noise_posterior(&self, m: usize, seed: u64, done: &(dyn Fn() + Sync)) -> Result<Vec<Calibration>, ModelError> {
+        let warm = self.calibrator.warm_start(&self.calibration);
         (0..m)
             .into_par_iter()
             .map(|k| {
                 let values = self.draw_values(seed, k as u64);
-                let targets = Targets { values: &values, warm: Some(&self.calibration.parameters), ..self.calibrator.targets() };
+                let targets = Targets { values: &values, warm: Some(&warm), ..self.calibrator.targets() };
                 let fit = self.calibrator.calibrate(&targets, &Settings::default(), &mut |_, _| ());
                 done();
                 fit

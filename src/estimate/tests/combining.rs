@@ -4,7 +4,8 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
 
-use crate::estimate::{Combined, Estimate, EstimateError, Kappa, Note, Rule, combine};
+use crate::estimate::{Combined, Estimate, EstimateError, Note, Rule, combine};
+use crate::impute::Kappa;
 
 fn draws(values: &[f64], variance: f64) -> Vec<Estimate> {
     let draw = |&value: &f64| Estimate {

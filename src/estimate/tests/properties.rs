@@ -3,7 +3,8 @@
 use proptest::prelude::*;
 
 use crate::estimate::fixtures::{column, integer, levels, schema, table};
-use crate::estimate::{Estimand, Estimator, Kappa, Options, Rows, Rule, combine, estimate_each};
+use crate::estimate::{Estimand, Estimator, Options, Rows, Rule, combine, estimate_each};
+use crate::impute::Kappa;
 use crate::schema::{Bin, Kind, Role};
 
 const ROWS: usize = 24;
