@@ -110,8 +110,6 @@ impl Node {
     }
 }
 
-const WHOLE: &str = "a whole number, not negative";
-
 impl<'de> Deserializer<'de> for &'de Node {
     type Error = ReadError;
 
@@ -147,13 +145,12 @@ impl<'de> Deserializer<'de> for &'de Node {
     }
 
     fn deserialize_u64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
-        let value = self.parse(WHOLE, |text| text.parse().ok())?;
-        let read = visitor.visit_u64(value);
-        read.map_err(|e: ReadError| e.at(self.position))
+        visitor.visit_u64(self.parse("a whole number, not negative", |text| text.parse().ok())?)
     }
 
     fn deserialize_u32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
-        self.deserialize_u64(visitor)
+        let expected = "a whole number from 0 to 4294967295";
+        visitor.visit_u32(self.parse(expected, |text| text.parse().ok())?)
     }
 
     fn deserialize_f64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {

@@ -117,8 +117,8 @@ pub(crate) struct Fault {
 
 /// `; did you mean "age"?` where a known name is near, else nothing.
 ///
-/// Near means: at most a third of the longer name's letters (at least one) are to be changed, and the
-/// shorter name is no mere letter.
+/// Near means: at most a third of the longer name's letters, but at least one, are to be changed, and not
+/// all of them.
 pub(crate) fn did_you_mean<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     let nearest = known
         .into_iter()

@@ -21,6 +21,8 @@ mod outcome;
 mod query;
 pub(crate) mod shape;
 mod structural_zeros;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use check::find_column;
 

@@ -7,6 +7,8 @@
 mod causal;
 mod check;
 mod file;
+#[cfg(test)]
+mod tests;
 
 pub use causal::{Block, BlockQuery, CausalBlocks};
 pub use check::WorkloadError;
