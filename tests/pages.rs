@@ -48,13 +48,23 @@ fn usage_errors_exit_with_2() {
 #[test]
 fn a_plan_needs_no_data_and_adds_up() {
     let scratch = Scratch::new();
-    let page = scratch.run("plan --schema schema.yaml --workload workload.yaml --epsilon 1 --json").json();
+    let page = scratch
+        .run("plan --schema schema.yaml --workload workload.yaml --epsilon 1 --json")
+        .json();
     let lines = page["measurements"].as_array().expect("measurements");
-    let sum: f64 = lines.iter().map(|l| l["mu_squared"].as_f64().expect("a number")).sum();
+    let sum: f64 = lines
+        .iter()
+        .map(|l| l["mu_squared"].as_f64().expect("a number"))
+        .sum();
     let mu = page["mu"].as_f64().expect("a number");
     assert!((sum - mu * mu).abs() < 1e-9 * sum);
     let epsilon = page["epsilon"].as_f64().expect("a number");
     assert!((0.999..=1.0).contains(&epsilon), "{epsilon}");
-    let text = scratch.run("plan --schema schema.yaml --workload workload.yaml --epsilon 1").text();
-    assert!(text.contains("leaf:age") && text.contains("largest clique"), "{text}");
+    let text = scratch
+        .run("plan --schema schema.yaml --workload workload.yaml --epsilon 1")
+        .text();
+    assert!(
+        text.contains("leaf:age") && text.contains("largest clique"),
+        "{text}"
+    );
 }

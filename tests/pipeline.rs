@@ -9,7 +9,10 @@ use serde_json::Value;
 fn estimate(page: &Value, estimand: &str, estimator: &str) -> f64 {
     page["effects"]
         .as_array()
-        .and_then(|rows| rows.iter().find(|r| r["estimand"] == estimand && r["estimator"] == estimator))
+        .and_then(|rows| {
+            rows.iter()
+                .find(|r| r["estimand"] == estimand && r["estimator"] == estimator)
+        })
         .and_then(|row| row["estimate"].as_f64())
         .unwrap_or_else(|| panic!("no {estimator} {estimand} in {page}"))
 }
@@ -19,9 +22,17 @@ fn a_loose_budget_gives_the_real_effect() {
     let scratch = Scratch::new();
     scratch.measure("release.json", 100.0);
     let released = scratch.run("analyze release.json --json -q").json();
-    let real = scratch.run("analyze lalonde.csv --schema schema.yaml --json").json();
-    let (private, truth) = (estimate(&released, "ate", "regression"), estimate(&real, "ate", "regression"));
-    assert!((private / truth - 1.0).abs() < 0.05, "{private} against {truth}");
+    let real = scratch
+        .run("analyze lalonde.csv --schema schema.yaml --json")
+        .json();
+    let (private, truth) = (
+        estimate(&released, "ate", "regression"),
+        estimate(&real, "ate", "regression"),
+    );
+    assert!(
+        (private / truth - 1.0).abs() < 0.05,
+        "{private} against {truth}"
+    );
     // The published difference in means of the Dehejia-Wahba sample.
     let difference = estimate(&real, "ate", "difference-in-means");
     assert!((difference - 1794.34).abs() < 0.05, "{difference}");
@@ -44,12 +55,20 @@ fn the_observational_sample_at_a_loose_budget() {
     scratch.write("observational.csv", lines.join("\n") + "\n");
     let schema = String::from_utf8(scratch.read("schema.yaml")).expect("text");
     let rows = lines.len() - 1;
-    scratch.write("schema.yaml", schema.replace("rows: 445", &format!("rows: {rows}")));
+    scratch.write(
+        "schema.yaml",
+        schema.replace("rows: 445", &format!("rows: {rows}")),
+    );
     scratch.run("measure observational.csv --schema schema.yaml --workload workload.yaml --epsilon 100 --insecure-seed 7 -o release.json");
     let released = scratch.run("analyze release.json --json -q").json();
-    let real = scratch.run("analyze observational.csv --schema schema.yaml --json").json();
+    let real = scratch
+        .run("analyze observational.csv --schema schema.yaml --json")
+        .json();
     for estimand in ["ate", "att"] {
-        let (private, truth) = (estimate(&released, estimand, "regression"), estimate(&real, estimand, "regression"));
+        let (private, truth) = (
+            estimate(&released, estimand, "regression"),
+            estimate(&real, estimand, "regression"),
+        );
         eprintln!("{estimand}: {private} against {truth}");
     }
 }
@@ -58,11 +77,29 @@ fn the_observational_sample_at_a_loose_budget() {
 fn a_pipe_runs_from_data_to_effects() {
     let scratch = Scratch::new();
     let release = scratch.run("measure lalonde.csv --schema schema.yaml --workload workload.yaml --epsilon 5 --insecure-seed 1").stdout;
-    let impute = scratch.command().args(["impute", "-", "-m", "5"]).write_stdin(release).output().expect("impute runs");
-    assert!(impute.status.success(), "{}", String::from_utf8_lossy(&impute.stderr));
+    let impute = scratch
+        .command()
+        .args(["impute", "-", "-m", "5"])
+        .write_stdin(release)
+        .output()
+        .expect("impute runs");
+    assert!(
+        impute.status.success(),
+        "{}",
+        String::from_utf8_lossy(&impute.stderr)
+    );
     assert_eq!(&impute.stdout[..4], b"PAR1");
-    let analyze = scratch.command().args(["analyze", "-", "--json"]).write_stdin(impute.stdout).output().expect("analyze runs");
-    assert!(analyze.status.success(), "{}", String::from_utf8_lossy(&analyze.stderr));
+    let analyze = scratch
+        .command()
+        .args(["analyze", "-", "--json"])
+        .write_stdin(impute.stdout)
+        .output()
+        .expect("analyze runs");
+    assert!(
+        analyze.status.success(),
+        "{}",
+        String::from_utf8_lossy(&analyze.stderr)
+    );
     let page: Value = serde_json::from_slice(&analyze.stdout).expect("JSON");
     assert_eq!(page["effects"][0]["m"], 5);
     assert_eq!(page["effects"][0]["kappa"], 1);
@@ -75,13 +112,26 @@ fn results_do_not_depend_on_the_number_of_threads() {
     scratch.measure("release.json", 2.0);
     for threads in ["1", "2"] {
         for format in ["csv", "parquet"] {
-            scratch.run(&format!("impute release.json -m 8 --threads {threads} -o imputed-{threads}.{format}"));
+            scratch.run(&format!(
+                "impute release.json -m 8 --threads {threads} -o imputed-{threads}.{format}"
+            ));
         }
-        scratch.run(&format!("reconstruct release.json --rows 5000 --threads {threads} -o synthetic-{threads}.csv"));
+        scratch.run(&format!(
+            "reconstruct release.json --rows 5000 --threads {threads} -o synthetic-{threads}.csv"
+        ));
         scratch.run(&format!("analyze release.json -m 20 --json --threads {threads} -o effects-{threads}.json --svg effects-{threads}.svg"));
-        scratch.run(&format!("analyze imputed-1.parquet --json --threads {threads} -o imputed-effects-{threads}.json"));
+        scratch.run(&format!(
+            "analyze imputed-1.parquet --json --threads {threads} -o imputed-effects-{threads}.json"
+        ));
     }
-    for name in ["imputed-#.csv", "imputed-#.parquet", "synthetic-#.csv", "effects-#.json", "effects-#.svg", "imputed-effects-#.json"] {
+    for name in [
+        "imputed-#.csv",
+        "imputed-#.parquet",
+        "synthetic-#.csv",
+        "effects-#.json",
+        "effects-#.svg",
+        "imputed-effects-#.json",
+    ] {
         let [one, two] = ["1", "2"].map(|threads| scratch.read(&name.replace('#', threads)));
         assert!(one == two, "{name} differs between 1 and 2 threads");
     }
@@ -95,9 +145,16 @@ fn csv_imputations_need_the_release_and_give_the_same_answer() {
     scratch.run("impute release.json -m 4 -o imputed.parquet");
     let refused = scratch.run_for("analyze imputed.csv", 2);
     assert!(refused.stderr.contains("--release"), "{}", refused.stderr);
-    let csv = scratch.run("analyze imputed.csv --release release.json --estimator regression --json").json();
-    let parquet = scratch.run("analyze imputed.parquet --estimator regression --json").json();
-    let (a, b) = (estimate(&csv, "ate", "regression"), estimate(&parquet, "ate", "regression"));
+    let csv = scratch
+        .run("analyze imputed.csv --release release.json --estimator regression --json")
+        .json();
+    let parquet = scratch
+        .run("analyze imputed.parquet --estimator regression --json")
+        .json();
+    let (a, b) = (
+        estimate(&csv, "ate", "regression"),
+        estimate(&parquet, "ate", "regression"),
+    );
     assert!((a - b).abs() < 0.01, "{a} {b}");
 }
 
@@ -105,16 +162,28 @@ fn csv_imputations_need_the_release_and_give_the_same_answer() {
 fn synthetic_rows_stay_in_the_domain() {
     let scratch = Scratch::new();
     scratch.measure("release.json", 1.0);
-    let text = scratch.run("reconstruct release.json --rows 2000 -q").text();
+    let text = scratch
+        .run("reconstruct release.json --rows 2000 -q")
+        .text();
     let mut lines = text.lines();
-    assert_eq!(lines.next(), Some("treat,age,education,black,hispanic,married,nodegree,re74,re75,re78"));
+    assert_eq!(
+        lines.next(),
+        Some("treat,age,education,black,hispanic,married,nodegree,re74,re75,re78")
+    );
     let mut rows = 0;
     for line in lines {
-        let cells: Vec<f64> = line.split(',').map(|c| c.parse().expect("a number")).collect();
+        let cells: Vec<f64> = line
+            .split(',')
+            .map(|c| c.parse().expect("a number"))
+            .collect();
         let (age, education, nodegree, re78) = (cells[1], cells[2], cells[6], cells[9]);
         assert!((16.0..=60.0).contains(&age) && age.fract() == 0.0, "{line}");
         assert!((0.0..=60000.0).contains(&re78), "{line}");
-        assert_eq!(nodegree == 1.0, education < 12.0, "a structural zero: {line}");
+        assert_eq!(
+            nodegree == 1.0,
+            education < 12.0,
+            "a structural zero: {line}"
+        );
         rows += 1;
     }
     assert_eq!(rows, 2000);
@@ -127,6 +196,8 @@ fn a_synthetic_table_read_as_real_is_warned_of() {
     scratch.run("reconstruct release.json -o synthetic.parquet");
     let page = scratch.run("analyze synthetic.parquet").text();
     assert!(page.contains("leaves out the privacy noise"), "{page}");
-    let real = scratch.run("analyze lalonde.csv --schema schema.yaml").text();
+    let real = scratch
+        .run("analyze lalonde.csv --schema schema.yaml")
+        .text();
     assert!(real.contains("NOT PRIVATE"), "{real}");
 }

@@ -8,7 +8,11 @@ use std::process::Command;
 /// The lines that start with `$ ` in the README's console blocks.
 fn commands() -> Vec<String> {
     let readme = include_str!("../README.md");
-    readme.lines().filter_map(|line| line.strip_prefix("$ ")).map(str::to_string).collect()
+    readme
+        .lines()
+        .filter_map(|line| line.strip_prefix("$ "))
+        .map(str::to_string)
+        .collect()
 }
 
 #[test]
@@ -35,8 +39,15 @@ fn every_command_of_the_readme_runs() {
             .env("NO_COLOR", "1")
             .output()
             .expect("bash runs");
-        assert!(output.status.success(), "$ {line}\n{}", String::from_utf8_lossy(&output.stderr));
-        assert!(!output.stdout.is_empty() || line.contains(" -o ") || line.contains(" init "), "$ {line} printed nothing");
+        assert!(
+            output.status.success(),
+            "$ {line}\n{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        assert!(
+            !output.stdout.is_empty() || line.contains(" -o ") || line.contains(" init "),
+            "$ {line} printed nothing"
+        );
         ran += 1;
     }
     assert!(ran >= 10, "only {ran} commands were found");

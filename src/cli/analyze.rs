@@ -7,7 +7,7 @@ use super::output::Destination;
 use super::reconstruct::calibrate;
 use super::status::{ExitStatus, Failure, OrStatus};
 use super::{GlobalArguments, note};
-use crate::estimate::{self, Effect, EstimateError, Estimand, Estimator, Request, RuleKind};
+use crate::estimate::{self, Effect, Estimand, EstimateError, Estimator, Request, RuleKind};
 use crate::release::CheckedRelease;
 use crate::report::{Outcome, document, effects_text, forest};
 use crate::schema::Schema;
@@ -16,19 +16,39 @@ use serde::Serialize;
 /// Runs the command.
 pub fn run(arguments: &AnalyzeArguments, global: GlobalArguments) -> Result<(), Failure> {
     if !(arguments.level > 0.0 && arguments.level < 1.0) {
-        return Err(Failure::because(ExitStatus::Usage, "--level must lie between 0 and 1, such as .95"));
+        return Err(Failure::because(
+            ExitStatus::Usage,
+            "--level must lie between 0 and 1, such as .95",
+        ));
     }
-    let input = read_input(&arguments.input, arguments.schema.as_deref(), arguments.release.as_deref())?;
+    let input = read_input(
+        &arguments.input,
+        arguments.schema.as_deref(),
+        arguments.release.as_deref(),
+    )?;
     let request = request(arguments, &input)?;
     let (effects, schema) = match input {
-        Input::Release(release) => (analyze_release(&release, arguments, &request, global)?, release.schema),
-        Input::Imputations { table, schema, imputed } => {
-            let effects = estimate::from_imputations(&table, &schema, imputed, &request).map_err(failure)?;
+        Input::Release(release) => (
+            analyze_release(&release, arguments, &request, global)?,
+            release.schema,
+        ),
+        Input::Imputations {
+            table,
+            schema,
+            imputed,
+        } => {
+            let effects =
+                estimate::from_imputations(&table, &schema, imputed, &request).map_err(failure)?;
             (effects, schema)
         }
-        Input::Table { table, schema, synthetic } => {
-            (estimate::from_table(&table, &schema, synthetic, &request).map_err(failure)?, schema)
-        }
+        Input::Table {
+            table,
+            schema,
+            synthetic,
+        } => (
+            estimate::from_table(&table, &schema, synthetic, &request).map_err(failure)?,
+            schema,
+        ),
     };
     write(&effects, &schema, arguments)
 }
@@ -41,11 +61,20 @@ fn analyze_release(
     global: GlobalArguments,
 ) -> Result<Vec<Effect>, Failure> {
     if release.document.provenance.insecure_seed {
-        note(global, "the release was drawn with --insecure-seed: it is not private");
+        note(
+            global,
+            "the release was drawn with --insecure-seed: it is not private",
+        );
     }
     let fit = calibrate(release, arguments.accept_unconverged, global)?;
     let seed = arguments.seed.unwrap_or_else(|| release.default_seed());
-    let draws = draw_models(&fit, arguments.m as usize, seed, arguments.accept_unconverged, global)?;
+    let draws = draw_models(
+        &fit,
+        arguments.m as usize,
+        seed,
+        arguments.accept_unconverged,
+        global,
+    )?;
     estimate::from_release(&fit, &draws, &release.schema, request, seed).map_err(failure)
 }
 
@@ -53,15 +82,26 @@ fn write(effects: &[Effect], schema: &Schema, arguments: &AnalyzeArguments) -> R
     let outcome = outcome_of(schema)?;
     if let Some(path) = &arguments.svg {
         let picture = Destination::from(path.clone().into_os_string());
-        picture.write_text(&forest(&outcome, effects)).or_status(ExitStatus::Internal)?;
+        picture
+            .write_text(&forest(&outcome, effects))
+            .or_status(ExitStatus::Internal)?;
     }
     let destination = Destination::from(arguments.output.clone().into_os_string());
     let page = if arguments.json {
-        document("effects", &EffectsPage { outcome: &outcome.name, effects }).or_status(ExitStatus::Internal)?
+        document(
+            "effects",
+            &EffectsPage {
+                outcome: &outcome.name,
+                effects,
+            },
+        )
+        .or_status(ExitStatus::Internal)?
     } else {
         effects_text(&outcome, effects, destination.style())
     };
-    destination.write_text(&page).or_status(ExitStatus::Internal)
+    destination
+        .write_text(&page)
+        .or_status(ExitStatus::Internal)
 }
 
 /// The JSON page of an analysis.
@@ -75,7 +115,10 @@ pub struct EffectsPage<'a> {
 
 /// The outcome that a schema's effects are about.
 pub fn outcome_of(schema: &Schema) -> Result<Outcome, Failure> {
-    let column = schema.outcome().ok_or(EstimateError::NoOutcome).map_err(failure)?;
+    let column = schema
+        .outcome()
+        .ok_or(EstimateError::NoOutcome)
+        .map_err(failure)?;
     Ok(Outcome::of(&schema.columns[column]))
 }
 
@@ -87,18 +130,37 @@ fn failure(error: EstimateError) -> Failure {
 fn request(arguments: &AnalyzeArguments, input: &Input) -> Result<Request, Failure> {
     let named: Vec<Estimator> = arguments.estimator.iter().map(|&e| e.into()).collect();
     let possible: &[Estimator] = match input {
-        Input::Release(_) => &[Estimator::Regression, Estimator::Model, Estimator::DifferenceInMeans],
-        _ => &[Estimator::Regression, Estimator::Aipw, Estimator::Ipw, Estimator::DifferenceInMeans],
+        Input::Release(_) => &[
+            Estimator::Regression,
+            Estimator::Model,
+            Estimator::DifferenceInMeans,
+        ],
+        _ => &[
+            Estimator::Regression,
+            Estimator::Aipw,
+            Estimator::Ipw,
+            Estimator::DifferenceInMeans,
+        ],
     };
     if let Some(estimator) = named.iter().find(|e| !possible.contains(e)) {
-        return Err(Failure::because(ExitStatus::Usage, match input {
-            Input::Release(_) => format!("{} needs rows: run `dpcausal impute` and analyze its tables", name(*estimator)),
-            _ => "the model estimator needs a release: analyze the release itself".to_string(),
-        }));
+        return Err(Failure::because(
+            ExitStatus::Usage,
+            match input {
+                Input::Release(_) => format!(
+                    "{} needs rows: run `dpcausal impute` and analyze its tables",
+                    name(*estimator)
+                ),
+                _ => "the model estimator needs a release: analyze the release itself".to_string(),
+            },
+        ));
     }
     Ok(Request {
         estimands: arguments.estimand.iter().map(|&e| e.into()).collect(),
-        estimators: if named.is_empty() { possible.to_vec() } else { named },
+        estimators: if named.is_empty() {
+            possible.to_vec()
+        } else {
+            named
+        },
         rule: arguments.combine.into(),
         level: arguments.level,
     })

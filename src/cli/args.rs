@@ -8,7 +8,12 @@ use std::path::PathBuf;
 /// schema + data + workload --measure--> release --reconstruct--> synthetic microdata;
 /// release --impute--> imputed tables --analyze--> estimates; release --analyze--> estimates.
 #[derive(Debug, Parser)]
-#[command(name = "dpcausal", version, propagate_version = true, max_term_width = 100)]
+#[command(
+    name = "dpcausal",
+    version,
+    propagate_version = true,
+    max_term_width = 100
+)]
 #[command(after_help = "Start with:  dpcausal quickstart\n\n\
     Exit status: 0 done; 2 usage or configuration; 3 invalid data; 4 budget refused; 5 internal; 6 not converged.\n\
     `-` is standard input or output. NO_COLOR turns colour off.")]

@@ -18,20 +18,33 @@ pub fn read_schema(path: &Path) -> Result<(Schema, SchemaFile), Failure> {
 }
 
 /// Reads schema and workload and divides the budget.
-pub fn read_plan(documents: &DocumentArguments, budget: &BudgetArguments) -> Result<(Plan, Documents), Failure> {
+pub fn read_plan(
+    documents: &DocumentArguments,
+    budget: &BudgetArguments,
+) -> Result<(Plan, Documents), Failure> {
     let (schema, schema_file) = read_schema(&documents.schema)?;
     let (text, name) = match &documents.workload {
         Some(path) => (read_text(path, "workload")?, path.display().to_string()),
         None => (CAUSAL_WORKLOAD.to_string(), "built-in workload".to_string()),
     };
-    let (workload, workload_file) = Workload::parse(&text, &name, &schema).or_status(ExitStatus::Usage)?;
+    let (workload, workload_file) =
+        Workload::parse(&text, &name, &schema).or_status(ExitStatus::Usage)?;
     let guarantee = Guarantee::new(read_budget(budget, default_delta(&schema))?, &schema);
     let plan = Plan::new(schema, workload, guarantee).or_status(ExitStatus::Usage)?;
-    Ok((plan, Documents { schema: schema_file, workload: workload_file }))
+    Ok((
+        plan,
+        Documents {
+            schema: schema_file,
+            workload: workload_file,
+        },
+    ))
 }
 
 /// The budget of the flags; `default_delta` is used where delta may have a default.
-pub fn read_budget(arguments: &BudgetArguments, default_delta: Option<f64>) -> Result<Budget, Failure> {
+pub fn read_budget(
+    arguments: &BudgetArguments,
+    default_delta: Option<f64>,
+) -> Result<Budget, Failure> {
     let budget = match (arguments.epsilon, arguments.rho, arguments.mu) {
         (Some(epsilon), None, None) => {
             let delta = arguments.delta.or(default_delta).ok_or_else(|| {
@@ -46,13 +59,22 @@ pub fn read_budget(arguments: &BudgetArguments, default_delta: Option<f64>) -> R
         (None, Some(rho), None) => Budget::zcdp(rho),
         (None, None, Some(mu)) => Budget::gdp(mu),
         // clap lets exactly one of the three through.
-        _ => return Err(Failure::because(ExitStatus::Usage, "give one of --epsilon, --rho and --mu")),
+        _ => {
+            return Err(Failure::because(
+                ExitStatus::Usage,
+                "give one of --epsilon, --rho and --mu",
+            ));
+        }
     };
     budget.or_status(ExitStatus::Usage)
 }
 
 /// Reads a small text document.
 pub fn read_text(path: &Path, what: &str) -> Result<String, Failure> {
-    std::fs::read_to_string(path)
-        .map_err(|e| Failure::because(ExitStatus::Usage, format!("can't read the {what} {}: {e}", path.display())))
+    std::fs::read_to_string(path).map_err(|e| {
+        Failure::because(
+            ExitStatus::Usage,
+            format!("can't read the {what} {}: {e}", path.display()),
+        )
+    })
 }

@@ -17,9 +17,15 @@ pub fn run(arguments: &ImputeArguments, global: GlobalArguments) -> Result<(), F
     let sampling = &arguments.sampling;
     let standard = sampling.output.as_os_str() == "-";
     // A pipe carries Parquet, because what `analyze` needs travels in it; a file's name decides for itself.
-    let format = sampling.format.map(Into::into).or(standard.then_some(Format::Parquet));
+    let format = sampling
+        .format
+        .map(Into::into)
+        .or(standard.then_some(Format::Parquet));
     if standard && format == Some(Format::Parquet) && std::io::stdout().is_terminal() {
-        return Err(Failure::because(ExitStatus::Usage, "Parquet is not for the screen: give -o FILE, a pipe, or --format csv"));
+        return Err(Failure::because(
+            ExitStatus::Usage,
+            "Parquet is not for the screen: give -o FILE, a pipe, or --format csv",
+        ));
     }
     let release = read_release(&sampling.release)?;
     let fit = calibrate(&release, sampling.accept_unconverged, global)?;
@@ -27,16 +33,40 @@ pub fn run(arguments: &ImputeArguments, global: GlobalArguments) -> Result<(), F
     let m = arguments.m as usize;
     let models = draw_models(&fit, m, seed, sampling.accept_unconverged, global)?;
     let rows = rows_of(sampling, &release);
-    let tables = impute_tables(&models, &fit.released.variables, &release.schema, rows, seed)
-        .or_status(ExitStatus::Usage)?;
+    let tables = impute_tables(
+        &models,
+        &fit.released.variables,
+        &release.schema,
+        rows,
+        seed,
+    )
+    .or_status(ExitStatus::Usage)?;
     let origin = TableOrigin::imputations(&release, rows);
-    write_table(&tables, &release.schema, &sampling.output, WriteOptions { format, seed, metadata: origin.entries(), imputations: true })
+    write_table(
+        &tables,
+        &release.schema,
+        &sampling.output,
+        WriteOptions {
+            format,
+            seed,
+            metadata: origin.entries(),
+            imputations: true,
+        },
+    )
 }
 
 /// Draws and refits, with a bar.
-pub fn draw_models(fit: &BaseFit, m: usize, seed: u64, accept: bool, global: GlobalArguments) -> Result<Vec<Model>, Failure> {
+pub fn draw_models(
+    fit: &BaseFit,
+    m: usize,
+    seed: u64,
+    accept: bool,
+    global: GlobalArguments,
+) -> Result<Vec<Model>, Failure> {
     let progress = Progress::bar("posterior draws", m as u64, global.quiet);
-    let draws = fit.noise_posterior(m, seed, &|| progress.advance(1)).or_status(ExitStatus::Internal)?;
+    let draws = fit
+        .noise_posterior(m, seed, &|| progress.advance(1))
+        .or_status(ExitStatus::Internal)?;
     drop(progress);
     for draw in &draws {
         require_converged(&draw.diagnostics, accept)?;

@@ -2,8 +2,8 @@
 
 use super::documents::read_schema;
 use super::status::{ExitStatus, Failure, OrStatus};
-use crate::impute::{Kappa, METADATA_KEY, TableKind, TableOrigin};
 use crate::estimate::Imputed;
+use crate::impute::{Kappa, METADATA_KEY, TableKind, TableOrigin};
 use crate::release::CheckedRelease;
 use crate::schema::Schema;
 use crate::table::{self, CodedTable, Source};
@@ -32,13 +32,20 @@ pub enum Input {
 pub fn read_release(path: &Path) -> Result<CheckedRelease, Failure> {
     let (text, name) = if path.as_os_str() == "-" {
         let mut text = String::new();
-        std::io::stdin()
-            .read_to_string(&mut text)
-            .map_err(|e| Failure::because(ExitStatus::Data, format!("can't read a release from standard input: {e}")))?;
+        std::io::stdin().read_to_string(&mut text).map_err(|e| {
+            Failure::because(
+                ExitStatus::Data,
+                format!("can't read a release from standard input: {e}"),
+            )
+        })?;
         (text, "standard input".to_string())
     } else {
-        let text = std::fs::read_to_string(path)
-            .map_err(|e| Failure::because(ExitStatus::Data, format!("can't read the release {}: {e}", path.display())))?;
+        let text = std::fs::read_to_string(path).map_err(|e| {
+            Failure::because(
+                ExitStatus::Data,
+                format!("can't read the release {}: {e}", path.display()),
+            )
+        })?;
         (text, path.display().to_string())
     };
     CheckedRelease::parse(&text, &name).or_status(ExitStatus::Data)
@@ -50,14 +57,24 @@ pub fn source(path: &Path) -> Source {
 }
 
 /// Reads whatever stands in `path`.
-pub fn read_input(path: &Path, schema: Option<&Path>, release: Option<&Path>) -> Result<Input, Failure> {
+pub fn read_input(
+    path: &Path,
+    schema: Option<&Path>,
+    release: Option<&Path>,
+) -> Result<Input, Failure> {
     // The spool lives until the input is read; its name is not shown.
     let (source, _spool) = spooled(path)?;
     let mut head = Vec::new();
-    source.open_file().and_then(|file| file.take(HEAD).read_to_end(&mut head)).map_err(|e| unreadable(&source, &e))?;
+    source
+        .open_file()
+        .and_then(|file| file.take(HEAD).read_to_end(&mut head))
+        .map_err(|e| unreadable(&source, &e))?;
     if head.trim_ascii_start().first() == Some(&b'{') {
         let mut text = String::new();
-        source.open_file().and_then(|mut file| file.read_to_string(&mut text)).map_err(|e| unreadable(&source, &e))?;
+        source
+            .open_file()
+            .and_then(|mut file| file.read_to_string(&mut text))
+            .map_err(|e| unreadable(&source, &e))?;
         let release = CheckedRelease::parse(&text, &source.name()).or_status(ExitStatus::Data)?;
         return Ok(Input::Release(Box::new(release)));
     }
@@ -68,7 +85,10 @@ pub fn read_input(path: &Path, schema: Option<&Path>, release: Option<&Path>) ->
 const HEAD: u64 = 4096;
 
 fn unreadable(source: &Source, error: &std::io::Error) -> Failure {
-    Failure::because(ExitStatus::Data, format!("can't read {}: {error}", source.name()))
+    Failure::because(
+        ExitStatus::Data,
+        format!("can't read {}: {error}", source.name()),
+    )
 }
 
 /// Standard input as a file that can be read twice.
@@ -78,14 +98,28 @@ fn spooled(path: &Path) -> Result<(Source, Option<tempfile::NamedTempFile>), Fai
     }
     let spool = tempfile::NamedTempFile::new()
         .and_then(|mut file| std::io::copy(&mut std::io::stdin(), &mut file).map(|_| file))
-        .map_err(|e| Failure::because(ExitStatus::Internal, format!("can't keep standard input in a temporary file: {e}")))?;
-    let source = Source::Spool { path: spool.path().into(), name: "standard input".into() };
+        .map_err(|e| {
+            Failure::because(
+                ExitStatus::Internal,
+                format!("can't keep standard input in a temporary file: {e}"),
+            )
+        })?;
+    let source = Source::Spool {
+        path: spool.path().into(),
+        name: "standard input".into(),
+    };
     Ok((source, Some(spool)))
 }
 
-fn read_tables(source: &Source, schema: Option<&Path>, release: Option<&Path>) -> Result<Input, Failure> {
+fn read_tables(
+    source: &Source,
+    schema: Option<&Path>,
+    release: Option<&Path>,
+) -> Result<Input, Failure> {
     let carried = table::metadata(source, None).or_status(ExitStatus::Data)?;
-    let mut origin = carried.get(METADATA_KEY).and_then(|text| TableOrigin::from_entry(text));
+    let mut origin = carried
+        .get(METADATA_KEY)
+        .and_then(|text| TableOrigin::from_entry(text));
     if let Some(path) = release {
         let release = read_release(path)?;
         // The number of rows per table is counted below; the origin's is not used.
@@ -105,10 +139,16 @@ fn read_tables(source: &Source, schema: Option<&Path>, release: Option<&Path>) -
             ));
         }
     };
-    let table = table::read_unprotected(source, None, &checked, &|_| ()).or_status(ExitStatus::Data)?.table;
+    let table = table::read_unprotected(source, None, &checked, &|_| ())
+        .or_status(ExitStatus::Data)?
+        .table;
     if table.imputation.is_none() {
         let synthetic = origin.is_some_and(|o| release.is_some() || o.kind == TableKind::Synthetic);
-        return Ok(Input::Table { table, schema: checked, synthetic });
+        return Ok(Input::Table {
+            table,
+            schema: checked,
+            synthetic,
+        });
     }
     let (n, kappa) = match (&origin, checked.rows) {
         (Some(origin), _) => (origin.n, origin.kappa),
@@ -121,5 +161,9 @@ fn read_tables(source: &Source, schema: Option<&Path>, release: Option<&Path>) -
             ));
         }
     };
-    Ok(Input::Imputations { table, schema: checked, imputed: Imputed { n, kappa } })
+    Ok(Input::Imputations {
+        table,
+        schema: checked,
+        imputed: Imputed { n, kappa },
+    })
 }

@@ -13,7 +13,11 @@ use std::path::Path;
 /// Runs the command.
 pub fn run(command: &LedgerCommand) -> Result<(), Failure> {
     match command {
-        LedgerCommand::Init { ledger, budget, label } => {
+        LedgerCommand::Init {
+            ledger,
+            budget,
+            label,
+        } => {
             let budget = read_budget(budget, None)?;
             Ledger::create(ledger, budget, label).map_err(privacy_failure)?;
             Ok(())
@@ -21,9 +25,17 @@ pub fn run(command: &LedgerCommand) -> Result<(), Failure> {
         LedgerCommand::Show { ledger, json } => show(ledger, *json),
         LedgerCommand::Check { ledger } => {
             // Reading verifies every line and the sum.
-            let entries = Ledger::open(ledger).map_err(privacy_failure)?.entries().len();
-            let text = format!("{}: {entries} entries, within the budget\n", ledger.display());
-            Destination::Stdout.write_text(&text).or_status(ExitStatus::Internal)
+            let entries = Ledger::open(ledger)
+                .map_err(privacy_failure)?
+                .entries()
+                .len();
+            let text = format!(
+                "{}: {entries} entries, within the budget\n",
+                ledger.display()
+            );
+            Destination::Stdout
+                .write_text(&text)
+                .or_status(ExitStatus::Internal)
         }
     }
 }
@@ -50,8 +62,15 @@ fn show(path: &Path, as_json: bool) -> Result<(), Failure> {
         budget: ledger.budget(),
         entries: ledger.entries(),
         spent,
-        remaining: ledger.remaining(ledger.accountant().unwrap_or(AccountantKind::Gdp)).map_err(privacy_failure)?,
-        spent_epsilon: ledger.budget().delta().map(|delta| spent.epsilon(delta)).transpose().map_err(privacy_failure)?,
+        remaining: ledger
+            .remaining(ledger.accountant().unwrap_or(AccountantKind::Gdp))
+            .map_err(privacy_failure)?,
+        spent_epsilon: ledger
+            .budget()
+            .delta()
+            .map(|delta| spent.epsilon(delta))
+            .transpose()
+            .map_err(privacy_failure)?,
         torn_line: ledger.has_torn_line(),
     };
     let text = if as_json {
@@ -59,11 +78,17 @@ fn show(path: &Path, as_json: bool) -> Result<(), Failure> {
     } else {
         table(&page).render(Destination::Stdout.style())
     };
-    Destination::Stdout.write_text(&text).or_status(ExitStatus::Internal)
+    Destination::Stdout
+        .write_text(&text)
+        .or_status(ExitStatus::Internal)
 }
 
 fn table(page: &Page) -> Table {
-    let title = if page.label.is_empty() { "Ledger".to_string() } else { format!("Ledger: {}", page.label) };
+    let title = if page.label.is_empty() {
+        "Ledger".to_string()
+    } else {
+        format!("Ledger: {}", page.label)
+    };
     let columns = [
         Column::text("Release"),
         Column::text("Mechanism"),
@@ -73,17 +98,33 @@ fn table(page: &Page) -> Table {
         Column::number("rho, other"),
     ];
     let mut table = Table::new(columns).title(title);
-    let parts = |cost: &Cost| [cost.gaussian_mu_squared(), cost.other_rho()].map(|part| numbers::significant(part, 4));
+    let parts = |cost: &Cost| {
+        [cost.gaussian_mu_squared(), cost.other_rho()].map(|part| numbers::significant(part, 4))
+    };
     for entry in page.entries {
         let [gaussian, other] = parts(&entry.cost);
-        let words = [entry.release.to_string(), entry.mechanism.clone(), entry.adjacency.to_string(), entry.unit.clone()];
+        let words = [
+            entry.release.to_string(),
+            entry.mechanism.clone(),
+            entry.adjacency.to_string(),
+            entry.unit.clone(),
+        ];
         table.row(words.into_iter().chain([gaussian, other]));
     }
     for (name, cost) in [("spent", &page.spent), ("remaining", &page.remaining)] {
         let [gaussian, other] = parts(cost);
-        table.total([name.to_string(), String::new(), String::new(), String::new(), gaussian, other]);
+        table.total([
+            name.to_string(),
+            String::new(),
+            String::new(),
+            String::new(),
+            gaussian,
+            other,
+        ]);
     }
-    let spent = page.spent_epsilon.map_or(String::new(), |epsilon| format!("; spent: epsilon = {epsilon:.4} at that delta"));
+    let spent = page.spent_epsilon.map_or(String::new(), |epsilon| {
+        format!("; spent: epsilon = {epsilon:.4} at that delta")
+    });
     table.note(format!("Budget: {}{spent}.", page.budget));
     if page.torn_line {
         table.note("The last line was cut short by a crash; nothing was drawn for it.");

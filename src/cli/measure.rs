@@ -2,10 +2,10 @@
 
 use super::args::MeasureArguments;
 use super::documents::read_plan;
+use super::input::source;
 use super::output::Destination;
 use super::progress::Progress;
 use super::status::{ExitStatus, Failure, OrStatus};
-use super::input::source;
 use super::{GlobalArguments, note};
 use crate::measure::{self, Documents, Plan};
 use crate::privacy::{Authorisation, Entry, Ledger, NoiseSource, PrivacyError, ReleaseId};
@@ -19,14 +19,19 @@ use std::path::Path;
 pub fn run(arguments: &MeasureArguments, global: GlobalArguments) -> Result<(), Failure> {
     let (plan, documents) = read_plan(&arguments.documents, &arguments.budget)?;
     if arguments.ledger.is_none() {
-        note(global, "no --ledger: nothing keeps count of what is spent on these data over time");
+        note(
+            global,
+            "no --ledger: nothing keeps count of what is spent on these data over time",
+        );
     }
     // The output is opened before anything is charged: a folder that can't be written to costs nothing.
     let output = Destination::from(arguments.output.clone().into_os_string());
     output.check().or_status(ExitStatus::Usage)?;
     let noise = noise_source(arguments.insecure_seed, global)?;
     let release = measure_table(&plan, documents, arguments, noise, global)?;
-    output.write_text(&release.to_json()).or_status(ExitStatus::Internal)
+    output
+        .write_text(&release.to_json())
+        .or_status(ExitStatus::Internal)
 }
 
 fn measure_table(
@@ -38,14 +43,23 @@ fn measure_table(
 ) -> Result<Release, Failure> {
     let progress = Progress::spinner("reading", global.quiet);
     let source = source(&arguments.data);
-    let answers = table::answer(&source, arguments.format.map(Into::into), &plan.schema, &plan.queries(), &|read| {
-        let of = read.total_bytes.map_or(String::new(), |total| format!(" of {}", size(total)));
-        progress.message(format!("{}{of}", size(read.bytes_read)));
-    })
+    let answers = table::answer(
+        &source,
+        arguments.format.map(Into::into),
+        &plan.schema,
+        &plan.queries(),
+        &|read| {
+            let of = read
+                .total_bytes
+                .map_or(String::new(), |total| format!(" of {}", size(total)));
+            progress.message(format!("{}{of}", size(read.bytes_read)));
+        },
+    )
     .or_status(ExitStatus::Data)?;
     drop(progress);
     let authorisation = authorise(plan, arguments.ledger.as_deref())?;
-    measure::run(plan, documents, answers, authorisation, &mut noise).or_status(ExitStatus::Internal)
+    measure::run(plan, documents, answers, authorisation, &mut noise)
+        .or_status(ExitStatus::Internal)
 }
 
 /// Has the ledger record the plan's whole cost; only then may noise be drawn.
@@ -72,7 +86,9 @@ pub fn authorise(plan: &Plan, ledger: Option<&Path>) -> Result<Authorisation, Fa
 fn unit(schema: &Schema) -> String {
     match &schema.unit {
         PrivacyUnit::Row => "row".into(),
-        PrivacyUnit::Column { column, max_rows } => format!("{}, at most {max_rows} rows", schema.columns[*column].name),
+        PrivacyUnit::Column { column, max_rows } => {
+            format!("{}, at most {max_rows} rows", schema.columns[*column].name)
+        }
     }
 }
 
@@ -93,10 +109,16 @@ pub fn privacy_failure(error: PrivacyError) -> Failure {
 }
 
 /// The system's generator, or a seed that makes the release repeatable and not private.
-pub fn noise_source(insecure_seed: Option<u64>, global: GlobalArguments) -> Result<NoiseSource, Failure> {
+pub fn noise_source(
+    insecure_seed: Option<u64>,
+    global: GlobalArguments,
+) -> Result<NoiseSource, Failure> {
     match insecure_seed {
         Some(seed) => {
-            note(global, "--insecure-seed: whoever knows the seed can take the noise off; NOT PRIVATE, and the release says so");
+            note(
+                global,
+                "--insecure-seed: whoever knows the seed can take the noise off; NOT PRIVATE, and the release says so",
+            );
             Ok(NoiseSource::insecure_seed(seed))
         }
         None => NoiseSource::system().or_status(ExitStatus::Internal),

@@ -19,12 +19,23 @@ pub fn man() -> Result<(), Failure> {
     let mut command = Arguments::command();
     command.build();
     let mut page = Vec::new();
-    clap_mangen::Man::new(command.clone()).render(&mut page).or_status(ExitStatus::Internal)?;
-    for subcommand in command.get_subcommands().filter(|c| !c.is_hide_set() && c.get_name() != "help") {
+    clap_mangen::Man::new(command.clone())
+        .render(&mut page)
+        .or_status(ExitStatus::Internal)?;
+    for subcommand in command
+        .get_subcommands()
+        .filter(|c| !c.is_hide_set() && c.get_name() != "help")
+    {
         let manual = clap_mangen::Man::new(subcommand.clone());
-        manual.render_name_section(&mut page).or_status(ExitStatus::Internal)?;
-        manual.render_synopsis_section(&mut page).or_status(ExitStatus::Internal)?;
-        manual.render_options_section(&mut page).or_status(ExitStatus::Internal)?;
+        manual
+            .render_name_section(&mut page)
+            .or_status(ExitStatus::Internal)?;
+        manual
+            .render_synopsis_section(&mut page)
+            .or_status(ExitStatus::Internal)?;
+        manual
+            .render_options_section(&mut page)
+            .or_status(ExitStatus::Internal)?;
     }
     print(page)
 }
@@ -37,9 +48,13 @@ pub fn json_schema(format: DocumentFormat) -> Result<(), Failure> {
     };
     let mut text = serde_json::to_string_pretty(&schema).or_status(ExitStatus::Internal)?;
     text.push('\n');
-    Destination::Stdout.write_text(&text).or_status(ExitStatus::Internal)
+    Destination::Stdout
+        .write_text(&text)
+        .or_status(ExitStatus::Internal)
 }
 
 fn print(page: Vec<u8>) -> Result<(), Failure> {
-    Destination::Stdout.write(|out| out.write_all(&page)).or_status(ExitStatus::Internal)
+    Destination::Stdout
+        .write(|out| out.write_all(&page))
+        .or_status(ExitStatus::Internal)
 }

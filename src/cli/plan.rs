@@ -50,16 +50,21 @@ pub fn run(arguments: &PlanArguments) -> Result<(), Failure> {
     } else {
         table(&page).render(Destination::Stdout.style())
     };
-    Destination::Stdout.write_text(&text).or_status(ExitStatus::Internal)
+    Destination::Stdout
+        .write_text(&text)
+        .or_status(ExitStatus::Internal)
 }
 
 fn page(plan: &Plan) -> Result<Page, Failure> {
     let queries = plan.queries();
     let max_cells = plan.workload.max_cells;
     let variables = Variables::new(&plan.schema, &queries).or_status(ExitStatus::Usage)?;
-    let sets = variables.sets(&plan.schema, &queries, max_cells).or_status(ExitStatus::Usage)?;
+    let sets = variables
+        .sets(&plan.schema, &queries, max_cells)
+        .or_status(ExitStatus::Usage)?;
     let tree = JunctionTree::plan(&variables.domain, &sets).or_status(ExitStatus::Usage)?;
-    tree.check_size(&variables.domain, max_cells).or_status(ExitStatus::Usage)?;
+    tree.check_size(&variables.domain, max_cells)
+        .or_status(ExitStatus::Usage)?;
     // Within the limit, which is a u64.
     let cells = u64::try_from(tree.cells()).unwrap_or(u64::MAX);
     let total = plan.cost.gaussian_mu_squared();
@@ -82,10 +87,15 @@ fn page(plan: &Plan) -> Result<Page, Failure> {
         measurements,
         mu: total.sqrt(),
         rho: total / 2.0,
-        epsilon: plan.guarantee.epsilon(plan.cost).or_status(ExitStatus::Usage)?,
+        epsilon: plan
+            .guarantee
+            .epsilon(plan.cost)
+            .or_status(ExitStatus::Usage)?,
         delta: plan.guarantee.delta,
         model_cells: cells,
-        model_largest_clique: variables.domain.names_of(&tree.cliques()[tree.largest_clique()]),
+        model_largest_clique: variables
+            .domain
+            .names_of(&tree.cliques()[tree.largest_clique()]),
         // Marginals, conditionals and, during calibration, potentials: three doubles per cell.
         model_bytes: cells.saturating_mul(24),
     })
@@ -114,7 +124,15 @@ fn table(page: &Page) -> Table {
         ]);
     }
     let cells = page.measurements.iter().map(|l| l.cells as u64).sum();
-    table.total(["sum", "", &integer(cells), "", "", &significant(page.mu * page.mu, 4), "100 %"]);
+    table.total([
+        "sum",
+        "",
+        &integer(cells),
+        "",
+        "",
+        &significant(page.mu * page.mu, 4),
+        "100 %",
+    ]);
     let guarantee = match (page.epsilon, page.delta) {
         (Some(epsilon), Some(delta)) => format!("({epsilon:.4}, {delta:e})-differential privacy"),
         _ => "no delta is given, so no epsilon is stated".into(),

@@ -38,9 +38,17 @@ const DRAWS: usize = 100;
 /// Runs the command.
 pub fn run(arguments: &QuickstartArguments, global: GlobalArguments) -> Result<(), Failure> {
     let folder = &arguments.output;
-    std::fs::create_dir_all(folder)
-        .map_err(|e| Failure::because(ExitStatus::Usage, format!("can't create the folder {}: {e}", folder.display())))?;
-    for (name, content) in [("lalonde.csv", DATA), ("schema.yaml", SCHEMA), ("workload.yaml", WORKLOAD)] {
+    std::fs::create_dir_all(folder).map_err(|e| {
+        Failure::because(
+            ExitStatus::Usage,
+            format!("can't create the folder {}: {e}", folder.display()),
+        )
+    })?;
+    for (name, content) in [
+        ("lalonde.csv", DATA),
+        ("schema.yaml", SCHEMA),
+        ("workload.yaml", WORKLOAD),
+    ] {
         write_file(folder, name, content)?;
     }
     let release = measure(arguments, global)?;
@@ -53,11 +61,21 @@ pub fn run(arguments: &QuickstartArguments, global: GlobalArguments) -> Result<(
 }
 
 /// Spends the budget in a ledger of its own and writes the release.
-fn measure(arguments: &QuickstartArguments, global: GlobalArguments) -> Result<CheckedRelease, Failure> {
+fn measure(
+    arguments: &QuickstartArguments,
+    global: GlobalArguments,
+) -> Result<CheckedRelease, Failure> {
     let folder = &arguments.output;
-    let (schema, schema_file) = Schema::parse(SCHEMA, "schema.yaml").or_status(ExitStatus::Internal)?;
-    let (workload, workload_file) = Workload::parse(WORKLOAD, "workload.yaml", &schema).or_status(ExitStatus::Internal)?;
-    let budget = BudgetArguments { epsilon: Some(arguments.epsilon), delta: None, rho: None, mu: None };
+    let (schema, schema_file) =
+        Schema::parse(SCHEMA, "schema.yaml").or_status(ExitStatus::Internal)?;
+    let (workload, workload_file) =
+        Workload::parse(WORKLOAD, "workload.yaml", &schema).or_status(ExitStatus::Internal)?;
+    let budget = BudgetArguments {
+        epsilon: Some(arguments.epsilon),
+        delta: None,
+        rho: None,
+        mu: None,
+    };
     let guarantee = Guarantee::new(read_budget(&budget, default_delta(&schema))?, &schema);
     let plan = Plan::new(schema, workload, guarantee).or_status(ExitStatus::Usage)?;
     let ledger = folder.join("quickstart-ledger.jsonl");
@@ -65,35 +83,75 @@ fn measure(arguments: &QuickstartArguments, global: GlobalArguments) -> Result<C
         // The data are public, so a repeated quickstart starts a fresh ledger; a real one never would.
         Err(PrivacyError::LedgerExists { .. }) => {
             std::fs::remove_file(&ledger).or_status(ExitStatus::Internal)?;
-            Ledger::create(&ledger, guarantee.budget, "quickstart").or_status(ExitStatus::Internal)?;
+            Ledger::create(&ledger, guarantee.budget, "quickstart")
+                .or_status(ExitStatus::Internal)?;
         }
         created => created.map(|_| ()).or_status(ExitStatus::Internal)?,
     }
     let progress = Progress::spinner("measuring", global.quiet);
     let source = Source::Path(folder.join("lalonde.csv"));
-    let answers = table::answer(&source, None, &plan.schema, &plan.queries(), &|_| ()).or_status(ExitStatus::Internal)?;
+    let answers = table::answer(&source, None, &plan.schema, &plan.queries(), &|_| ())
+        .or_status(ExitStatus::Internal)?;
     let mut noise = noise_source(arguments.insecure_seed, global)?;
     let authorisation = authorise(&plan, Some(&ledger))?;
-    let documents = Documents { schema: schema_file, workload: workload_file };
-    let release = measure::run(&plan, documents, answers, authorisation, &mut noise).or_status(ExitStatus::Internal)?;
+    let documents = Documents {
+        schema: schema_file,
+        workload: workload_file,
+    };
+    let release = measure::run(&plan, documents, answers, authorisation, &mut noise)
+        .or_status(ExitStatus::Internal)?;
     drop(progress);
     let text = release.to_json();
     write_file(folder, "release.json", &text)?;
-    note(global, &format!("measured {} sums under {}", release.measurements.len(), release.deployment_card.guarantee));
+    note(
+        global,
+        &format!(
+            "measured {} sums under {}",
+            release.measurements.len(),
+            release.deployment_card.guarantee
+        ),
+    );
     CheckedRelease::parse(&text, "release.json").or_status(ExitStatus::Internal)
 }
 
-fn write_microdata(release: &CheckedRelease, fit: &BaseFit, folder: &Path, seed: u64) -> Result<(), Failure> {
+fn write_microdata(
+    release: &CheckedRelease,
+    fit: &BaseFit,
+    folder: &Path,
+    seed: u64,
+) -> Result<(), Failure> {
     let rows = release.estimated_rows().round() as usize;
-    let synthetic = sample_rows(fit.model(), &fit.released.variables, &release.schema, rows, seed, 0)
-        .or_status(ExitStatus::Internal)?;
+    let synthetic = sample_rows(
+        fit.model(),
+        &fit.released.variables,
+        &release.schema,
+        rows,
+        seed,
+    )
+    .or_status(ExitStatus::Internal)?;
     let metadata = TableOrigin::synthetic(release, rows).entries();
-    let options = WriteOptions { format: None, seed, metadata, imputations: false };
-    write_table(&synthetic, &release.schema, &folder.join("synthetic.csv"), options)
+    let options = WriteOptions {
+        format: None,
+        seed,
+        metadata,
+        imputations: false,
+    };
+    write_table(
+        &synthetic,
+        &release.schema,
+        &folder.join("synthetic.csv"),
+        options,
+    )
 }
 
 /// The effects by all routes, and the non-private answer beside them.
-fn effects(release: &CheckedRelease, fit: &BaseFit, draws: &[Model], folder: &Path, seed: u64) -> Result<Vec<Effect>, Failure> {
+fn effects(
+    release: &CheckedRelease,
+    fit: &BaseFit,
+    draws: &[Model],
+    folder: &Path,
+    seed: u64,
+) -> Result<Vec<Effect>, Failure> {
     let schema = &release.schema;
     let request = Request {
         estimands: vec![Estimand::Ate],
@@ -101,25 +159,53 @@ fn effects(release: &CheckedRelease, fit: &BaseFit, draws: &[Model], folder: &Pa
         rule: RuleKind::Unified,
         level: 0.95,
     };
-    let mut effects = estimate::from_release(fit, draws, schema, &request, seed).or_status(ExitStatus::Internal)?;
+    let mut effects = estimate::from_release(fit, draws, schema, &request, seed)
+        .or_status(ExitStatus::Internal)?;
     let rows = release.estimated_rows().round() as usize;
     let models = &draws[..IMPUTATIONS.min(draws.len())];
-    let stack = impute_tables(models, &fit.released.variables, schema, rows, seed).or_status(ExitStatus::Internal)?;
+    let stack = impute_tables(models, &fit.released.variables, schema, rows, seed)
+        .or_status(ExitStatus::Internal)?;
     let metadata = TableOrigin::imputations(release, rows).entries();
-    let options = WriteOptions { format: None, seed, metadata, imputations: true };
+    let options = WriteOptions {
+        format: None,
+        seed,
+        metadata,
+        imputations: true,
+    };
     write_table(&stack, schema, &folder.join("imputed.parquet"), options)?;
-    let imputed = Imputed { n: release.estimated_rows(), kappa: Kappa::Noise };
-    effects.extend(estimate::from_imputations(&stack, schema, imputed, &request).or_status(ExitStatus::Internal)?);
+    let imputed = Imputed {
+        n: release.estimated_rows(),
+        kappa: Kappa::Noise,
+    };
+    effects.extend(
+        estimate::from_imputations(&stack, schema, imputed, &request)
+            .or_status(ExitStatus::Internal)?,
+    );
     let source = Source::Path(folder.join("lalonde.csv"));
-    let real = table::read_unprotected(&source, None, schema, &|_| ()).or_status(ExitStatus::Internal)?.table;
-    effects.extend(estimate::from_table(&real, schema, false, &request).or_status(ExitStatus::Internal)?);
+    let real = table::read_unprotected(&source, None, schema, &|_| ())
+        .or_status(ExitStatus::Internal)?
+        .table;
+    effects.extend(
+        estimate::from_table(&real, schema, false, &request).or_status(ExitStatus::Internal)?,
+    );
     Ok(effects)
 }
 
-fn write_effects(effects: &[Effect], schema: &Schema, arguments: &QuickstartArguments) -> Result<(), Failure> {
+fn write_effects(
+    effects: &[Effect],
+    schema: &Schema,
+    arguments: &QuickstartArguments,
+) -> Result<(), Failure> {
     let folder = &arguments.output;
     let outcome = outcome_of(schema)?;
-    let page = document("effects", &EffectsPage { outcome: &outcome.name, effects }).or_status(ExitStatus::Internal)?;
+    let page = document(
+        "effects",
+        &EffectsPage {
+            outcome: &outcome.name,
+            effects,
+        },
+    )
+    .or_status(ExitStatus::Internal)?;
     write_file(folder, "effects.svg", &forest(&outcome, effects))?;
     write_file(folder, "effects.json", &page)?;
     let screen = if arguments.json {
@@ -127,11 +213,15 @@ fn write_effects(effects: &[Effect], schema: &Schema, arguments: &QuickstartArgu
     } else {
         effects_text(&outcome, effects, Destination::Stdout.style()) + &next_steps(folder)
     };
-    Destination::Stdout.write_text(&screen).or_status(ExitStatus::Internal)
+    Destination::Stdout
+        .write_text(&screen)
+        .or_status(ExitStatus::Internal)
 }
 
 fn write_file(folder: &Path, name: &str, content: &str) -> Result<(), Failure> {
-    Destination::File(folder.join(name)).write_text(content).or_status(ExitStatus::Usage)
+    Destination::File(folder.join(name))
+        .write_text(content)
+        .or_status(ExitStatus::Usage)
 }
 
 fn next_steps(folder: &Path) -> String {

@@ -17,30 +17,57 @@ use std::path::Path;
 pub fn run(arguments: &ReconstructArguments, global: GlobalArguments) -> Result<(), Failure> {
     let sampling = &arguments.sampling;
     if arguments.json && sampling.output.as_os_str() == "-" {
-        return Err(Failure::because(ExitStatus::Usage, "--json prints on standard output; give the table a file with -o"));
+        return Err(Failure::because(
+            ExitStatus::Usage,
+            "--json prints on standard output; give the table a file with -o",
+        ));
     }
     let release = read_release(&sampling.release)?;
     let fit = calibrate(&release, sampling.accept_unconverged, global)?;
     let rows = rows_of(sampling, &release);
     let seed = sampling.seed.unwrap_or_else(|| release.default_seed());
-    let table = sample_rows(fit.model(), &fit.released.variables, &release.schema, rows, seed, 0)
-        .or_status(ExitStatus::Usage)?;
+    let table = sample_rows(
+        fit.model(),
+        &fit.released.variables,
+        &release.schema,
+        rows,
+        seed,
+    )
+    .or_status(ExitStatus::Usage)?;
     let origin = TableOrigin::synthetic(&release, rows);
     let format = sampling.format.map(Into::into);
-    write_table(&table, &release.schema, &sampling.output, WriteOptions { format, seed, metadata: origin.entries(), imputations: false })?;
+    write_table(
+        &table,
+        &release.schema,
+        &sampling.output,
+        WriteOptions {
+            format,
+            seed,
+            metadata: origin.entries(),
+            imputations: false,
+        },
+    )?;
     if arguments.json {
         let page = document("reconstruct", fit.diagnostics()).or_status(ExitStatus::Internal)?;
-        output::Destination::Stdout.write_text(&page).or_status(ExitStatus::Internal)?;
+        output::Destination::Stdout
+            .write_text(&page)
+            .or_status(ExitStatus::Internal)?;
     }
     Ok(())
 }
 
 /// Calibrates the base model, shows how it went, and refuses an unconverged fit unless asked to go on.
-pub fn calibrate(release: &CheckedRelease, accept_unconverged: bool, global: GlobalArguments) -> Result<BaseFit, Failure> {
+pub fn calibrate(
+    release: &CheckedRelease,
+    accept_unconverged: bool,
+    global: GlobalArguments,
+) -> Result<BaseFit, Failure> {
     let released = Released::new(release).or_status(ExitStatus::Usage)?;
     let progress = Progress::spinner("calibrating", global.quiet);
     let fit = BaseFit::new(released, &mut |iteration, gap| {
-        progress.message(format!("iteration {iteration}, relative duality gap {gap:.1e}"));
+        progress.message(format!(
+            "iteration {iteration}, relative duality gap {gap:.1e}"
+        ));
     })
     .or_status(ExitStatus::Usage)?;
     drop(progress);
@@ -75,11 +102,20 @@ pub fn describe(d: &Diagnostics) -> String {
 /// The rows per table: asked for, or the number of records.
 pub fn rows_of(sampling: &SamplingArguments, release: &CheckedRelease) -> usize {
     // The flag is bounded by its parser; an estimate beyond it would be refused there.
-    sampling.rows.map_or(release.estimated_rows().round().max(1.0) as usize, |rows| rows as usize)
+    sampling
+        .rows
+        .map_or(release.estimated_rows().round().max(1.0) as usize, |rows| {
+            rows as usize
+        })
 }
 
 /// Writes a table to a file, whole or not at all, or to standard output.
-pub fn write_table(table: &CodedTable, schema: &Schema, output: &Path, options: WriteOptions) -> Result<(), Failure> {
+pub fn write_table(
+    table: &CodedTable,
+    schema: &Schema,
+    output: &Path,
+    options: WriteOptions,
+) -> Result<(), Failure> {
     let destination = Destination::from_argument(&output.to_string_lossy());
     match table::write(table, schema, &destination, options) {
         // Who reads has seen enough.

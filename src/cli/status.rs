@@ -37,12 +37,18 @@ pub struct Failure {
 impl Failure {
     /// A failure with a cause.
     pub fn new(status: ExitStatus, error: impl Into<anyhow::Error>) -> Failure {
-        Failure { status, error: error.into() }
+        Failure {
+            status,
+            error: error.into(),
+        }
     }
 
     /// A failure with a message.
     pub fn because(status: ExitStatus, message: impl Into<String>) -> Failure {
-        Failure { status, error: anyhow::Error::msg(message.into()) }
+        Failure {
+            status,
+            error: anyhow::Error::msg(message.into()),
+        }
     }
 
     /// The error and its causes, outermost first, each said once.

@@ -5,7 +5,10 @@ use super::effect::{Effect, Route};
 use super::model_effect::ModelContext;
 use super::model_formula::model_effects;
 use super::moments::{difference_from_moments, regression_from_moments};
-use super::{DesignMatrix, Estimand, Estimate, EstimateError, Estimator, Options, Rows, estimate, estimate_each, imputations};
+use super::{
+    DesignMatrix, Estimand, Estimate, EstimateError, Estimator, Options, Rows, estimate,
+    estimate_each, imputations,
+};
 use crate::impute::{BaseFit, Kappa};
 use crate::model::Model;
 use crate::schema::Schema;
@@ -80,19 +83,35 @@ pub fn from_release(
     let variables = &fit.released.variables;
     let context = ModelContext::new(schema, variables, &design)?;
     let n = fit.released.problem.total;
-    let on_model = |model: &Model, index: u64| ModelEstimates::new(&context, model, n, request, seed, index);
+    let on_model =
+        |model: &Model, index: u64| ModelEstimates::new(&context, model, n, request, seed, index);
     let base = on_model(fit.model(), 0)?;
     // Evaluated in parallel, collected in order: the result does not depend on the number of threads.
-    let drawn: Vec<ModelEstimates> =
-        draws.par_iter().enumerate().map(|(k, model)| on_model(model, k as u64 + 1)).collect::<Result<_, _>>()?;
+    let drawn: Vec<ModelEstimates> = draws
+        .par_iter()
+        .enumerate()
+        .map(|(k, model)| on_model(model, k as u64 + 1))
+        .collect::<Result<_, _>>()?;
     let mut effects = Vec::new();
     for (position, key) in base.keys.iter().enumerate() {
         // The sampling variance is the base fit's: the draws' own variances carry the extra noise.
         let variance = base.estimates[position].variance;
-        let values: Vec<Estimate> = drawn.iter().map(|d| Estimate { variance, ..d.estimates[position] }).collect();
+        let values: Vec<Estimate> = drawn
+            .iter()
+            .map(|d| Estimate {
+                variance,
+                ..d.estimates[position]
+            })
+            .collect();
         let combined = combine(&values, request.rule.with(Kappa::Noise, f64::INFINITY))?;
         let clipped = mean_clipped(&values);
-        let how = How { route: Route::Moment, kappa: Some(Kappa::Noise), ratio: Some(f64::INFINITY), n, clipped };
+        let how = How {
+            route: Route::Moment,
+            kappa: Some(Kappa::Noise),
+            ratio: Some(f64::INFINITY),
+            n,
+            clipped,
+        };
         effects.push(row(schema, key, &combined, request, &how)?);
     }
     flag_disagreement(&mut effects, &base, &drawn);
@@ -122,22 +141,39 @@ impl ModelEstimates {
         seed: u64,
         index: u64,
     ) -> Result<ModelEstimates, EstimateError> {
-        let mut found = ModelEstimates { keys: Vec::new(), estimates: Vec::new() };
+        let mut found = ModelEstimates {
+            keys: Vec::new(),
+            estimates: Vec::new(),
+        };
         for arm in 1..context.arms() {
             let moments = context.moments(model, n)?;
             for &estimator in &request.estimators {
                 let of_moments = |one: &dyn Fn(Estimand) -> Result<Estimate, EstimateError>| {
-                    request.estimands.iter().map(|&e| one(e)).collect::<Result<Vec<_>, _>>()
+                    request
+                        .estimands
+                        .iter()
+                        .map(|&e| one(e))
+                        .collect::<Result<Vec<_>, _>>()
                 };
                 let estimates = match estimator {
-                    Estimator::Regression => of_moments(&|e| regression_from_moments(&moments, arm as u16, e))?,
-                    Estimator::DifferenceInMeans => of_moments(&|_| difference_from_moments(&moments, arm as u16))?,
-                    Estimator::Model => model_effects(context, model, n, arm, &request.estimands, seed, index)?,
+                    Estimator::Regression => {
+                        of_moments(&|e| regression_from_moments(&moments, arm as u16, e))?
+                    }
+                    Estimator::DifferenceInMeans => {
+                        of_moments(&|_| difference_from_moments(&moments, arm as u16))?
+                    }
+                    Estimator::Model => {
+                        model_effects(context, model, n, arm, &request.estimands, seed, index)?
+                    }
                     // These need rows.
                     Estimator::Ipw | Estimator::Aipw => continue,
                 };
                 for (&estimand, estimate) in request.estimands.iter().zip(estimates) {
-                    found.keys.push(Key { estimator, estimand, arm });
+                    found.keys.push(Key {
+                        estimator,
+                        estimand,
+                        arm,
+                    });
                     found.estimates.push(estimate);
                 }
             }
@@ -152,14 +188,23 @@ impl ModelEstimates {
 /// `|V_regression - V_model|` (Hausman 1978: if one of two estimators is efficient, their difference has
 /// the difference of their variances).
 fn flag_disagreement(effects: &mut [Effect], base: &ModelEstimates, drawn: &[ModelEstimates]) {
-    let find = |estimator: Estimator, like: &Key| base.keys.iter().position(|k| *k == Key { estimator, ..*like });
+    let find = |estimator: Estimator, like: &Key| {
+        base.keys
+            .iter()
+            .position(|k| *k == Key { estimator, ..*like })
+    };
     for position in 0..effects.len() {
         let key = base.keys[position];
         if key.estimator != Estimator::Regression {
             continue;
         }
-        let Some(other) = find(Estimator::Model, &key) else { continue };
-        let differences: Vec<f64> = drawn.iter().map(|d| d.estimates[position].value - d.estimates[other].value).collect();
+        let Some(other) = find(Estimator::Model, &key) else {
+            continue;
+        };
+        let differences: Vec<f64> = drawn
+            .iter()
+            .map(|d| d.estimates[position].value - d.estimates[other].value)
+            .collect();
         let m = differences.len() as f64;
         let mean = differences.iter().sum::<f64>() / m;
         let between = differences.iter().map(|d| (d - mean).powi(2)).sum::<f64>() / (m - 1.0);
@@ -194,11 +239,23 @@ pub fn from_imputations(
     let ratio = stack.rows as f64 / m as f64 / imputed.n;
     let mut effects = Vec::new();
     for key in table_keys(schema, request)? {
-        let estimates =
-            estimate_each(stack, schema, key.estimator, key.estimand, key.arm as u16, &Options::default())?;
+        let estimates = estimate_each(
+            stack,
+            schema,
+            key.estimator,
+            key.estimand,
+            key.arm as u16,
+            &Options::default(),
+        )?;
         let combined = combine(&estimates, request.rule.with(imputed.kappa, ratio))?;
         let clipped = mean_clipped(&estimates);
-        let how = How { route: Route::Imputation, kappa: Some(imputed.kappa), ratio: Some(ratio), n: imputed.n, clipped };
+        let how = How {
+            route: Route::Imputation,
+            kappa: Some(imputed.kappa),
+            ratio: Some(ratio),
+            n: imputed.n,
+            clipped,
+        };
         effects.push(row(schema, &key, &combined, request, &how)?);
     }
     Ok(effects)
@@ -212,12 +269,31 @@ fn mean_clipped(estimates: &[Estimate]) -> f64 {
 ///
 /// # Errors
 /// Where an estimator can't be computed on the table.
-pub fn from_table(table: &CodedTable, schema: &Schema, synthetic: bool, request: &Request) -> Result<Vec<Effect>, EstimateError> {
+pub fn from_table(
+    table: &CodedTable,
+    schema: &Schema,
+    synthetic: bool,
+    request: &Request,
+) -> Result<Vec<Effect>, EstimateError> {
     let mut effects = Vec::new();
     for key in table_keys(schema, request)? {
         let options = Options::default();
-        let one = estimate(table, &Rows::All, schema, key.estimator, key.estimand, key.arm as u16, &options)?;
-        let how = How { route: Route::Naive, kappa: None, ratio: None, n: one.rows, clipped: one.clipped };
+        let one = estimate(
+            table,
+            &Rows::All,
+            schema,
+            key.estimator,
+            key.estimand,
+            key.arm as u16,
+            &options,
+        )?;
+        let how = How {
+            route: Route::Naive,
+            kappa: None,
+            ratio: None,
+            n: one.rows,
+            clipped: one.clipped,
+        };
         let mut effect = row(schema, &key, &Combined::single(&one), request, &how)?;
         effect.not_private = !synthetic;
         effect.notes.push(if synthetic {
@@ -237,17 +313,38 @@ fn table_keys(schema: &Schema, request: &Request) -> Result<Vec<Key>, EstimateEr
     let treatment = schema.treatment().ok_or(EstimateError::NoTreatment)?;
     let mut keys = Vec::new();
     for arm in 1..schema.columns[treatment].levels() {
-        for &estimator in request.estimators.iter().filter(|&&e| e != Estimator::Model) {
-            keys.extend(request.estimands.iter().map(|&estimand| Key { estimator, estimand, arm }));
+        for &estimator in request
+            .estimators
+            .iter()
+            .filter(|&&e| e != Estimator::Model)
+        {
+            keys.extend(request.estimands.iter().map(|&estimand| Key {
+                estimator,
+                estimand,
+                arm,
+            }));
         }
     }
     Ok(keys)
 }
 
-fn row(schema: &Schema, key: &Key, combined: &Combined, request: &Request, how: &How) -> Result<Effect, EstimateError> {
+fn row(
+    schema: &Schema,
+    key: &Key,
+    combined: &Combined,
+    request: &Request,
+    how: &How,
+) -> Result<Effect, EstimateError> {
     let treatment = &schema.columns[schema.treatment().ok_or(EstimateError::NoTreatment)?];
-    let (arm, reference) = (treatment.level_name(key.arm as u16), treatment.level_name(0));
-    let whom = if how.route == Route::Naive { "the table" } else { "the confidential table" };
+    let (arm, reference) = (
+        treatment.level_name(key.arm as u16),
+        treatment.level_name(0),
+    );
+    let whom = if how.route == Route::Naive {
+        "the table"
+    } else {
+        "the confidential table"
+    };
     let total = combined.standard_error.powi(2);
     // U estimates V / r, or V itself where r does not apply.
     let finite = how.ratio.filter(|r| r.is_finite()).unwrap_or(1.0);

@@ -39,7 +39,6 @@ pub use propensity::PROPENSITY_RIDGE;
 pub use sample::Rows;
 pub use stack::{Options, estimate, estimate_each, imputations};
 
-
 /// The effect that is estimated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -38,7 +38,11 @@ impl<'a> ModelContext<'a> {
     ///
     /// # Errors
     /// Where the release measured no treatment or no outcome.
-    pub fn new(schema: &'a Schema, variables: &'a Variables, design: &'a DesignMatrix) -> Result<Self, EstimateError> {
+    pub fn new(
+        schema: &'a Schema,
+        variables: &'a Variables,
+        design: &'a DesignMatrix,
+    ) -> Result<Self, EstimateError> {
         let treatment = variables.treatment.ok_or(EstimateError::NoTreatment)?;
         let outcome = variables.outcome.ok_or(EstimateError::NoOutcome)?;
         let (lower, width) = schema.outcome_range();
@@ -47,9 +51,19 @@ impl<'a> ModelContext<'a> {
         // E[y^2] = E[y] - E[y (1 - y)] on the unit scale.
         let squares = cells
             .iter()
-            .map(|c| lower * lower + 2.0 * lower * width * c.mean + width * width * (c.mean - c.spread))
+            .map(|c| {
+                lower * lower + 2.0 * lower * width * c.mean + width * width * (c.mean - c.spread)
+            })
             .collect();
-        Ok(ModelContext { schema, variables, design, treatment, outcome, values, squares })
+        Ok(ModelContext {
+            schema,
+            variables,
+            design,
+            treatment,
+            outcome,
+            values,
+            squares,
+        })
     }
 
     /// The number of arms.
@@ -88,7 +102,11 @@ impl<'a> ModelContext<'a> {
         let mut covariates = Vec::new();
         for covariate in &self.design.covariates {
             if let Some(variable) = self.variables.of_column(covariate.column) {
-                covariates.push(Scored { variable, scores: &covariate.scores, offset });
+                covariates.push(Scored {
+                    variable,
+                    scores: &covariate.scores,
+                    offset,
+                });
             }
             offset += covariate.scores.ncols();
         }
@@ -121,11 +139,19 @@ impl<'a> ModelContext<'a> {
     }
 
     /// Moments of one covariate's scores: with 1, with each other, with the outcome.
-    fn add_single(&self, model: &Model, covariate: &Scored, sums: &mut [Sums]) -> Result<(), ModelError> {
+    fn add_single(
+        &self,
+        model: &Model,
+        covariate: &Scored,
+        sums: &mut [Sums],
+    ) -> Result<(), ModelError> {
         let joint = joint(model, &[self.treatment, self.outcome, covariate.variable])?;
         let levels = covariate.scores.nrows();
         let offset = covariate.offset;
-        for (arm, cells) in sums.iter_mut().zip(joint.chunks(self.values.len() * levels)) {
+        for (arm, cells) in sums
+            .iter_mut()
+            .zip(joint.chunks(self.values.len() * levels))
+        {
             // The level's mass and its outcome total within the arm.
             let mut mass = vec![0.0; levels];
             let mut total = vec![0.0; levels];
@@ -150,7 +176,13 @@ impl<'a> ModelContext<'a> {
     }
 
     /// Cross moments of two covariates' scores.
-    fn add_pair(&self, model: &Model, first: &Scored, second: &Scored, sums: &mut [Sums]) -> Result<(), ModelError> {
+    fn add_pair(
+        &self,
+        model: &Model,
+        first: &Scored,
+        second: &Scored,
+        sums: &mut [Sums],
+    ) -> Result<(), ModelError> {
         let joint = joint(model, &[self.treatment, first.variable, second.variable])?;
         let shape = (first.scores.nrows(), second.scores.nrows());
         for (arm, cells) in sums.iter_mut().zip(joint.chunks(shape.0 * shape.1)) {
@@ -189,7 +221,11 @@ struct Sums {
 
 impl Sums {
     fn zeros(width: usize) -> Sums {
-        Sums { gram: Array2::zeros((width, width)), cross: Array1::zeros(width), square: 0.0 }
+        Sums {
+            gram: Array2::zeros((width, width)),
+            cross: Array1::zeros(width),
+            square: 0.0,
+        }
     }
 
     /// Means within the arm; an arm without mass keeps zeros and weight 0.

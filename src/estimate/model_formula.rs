@@ -23,9 +23,15 @@ pub fn model_effects(
     seed: u64,
     index: u64,
 ) -> Result<Vec<Estimate>, EstimateError> {
-    let rows = model.sample(EVALUATION_ROWS, derived_seed(seed, Purpose::Evaluation, index))?;
+    let rows = model.sample(
+        EVALUATION_ROWS,
+        derived_seed(seed, Purpose::Evaluation, index),
+    )?;
     let units = conditional_moments(context, model, &rows, arm)?;
-    estimands.iter().map(|&estimand| effect(&units, estimand, n, context.arm_name(arm))).collect()
+    estimands
+        .iter()
+        .map(|&estimand| effect(&units, estimand, n, context.arm_name(arm)))
+        .collect()
 }
 
 /// What a model says of one row's covariates.
@@ -58,16 +64,25 @@ fn conditional_moments(
             let cells = &table[t * outcomes..(t + 1) * outcomes];
             let mass: f64 = cells.iter().sum();
             let first: f64 = cells.iter().zip(context.values()).map(|(p, y)| p * y).sum();
-            let second: f64 = cells.iter().zip(context.squares()).map(|(p, y)| p * y).sum();
+            let second: f64 = cells
+                .iter()
+                .zip(context.squares())
+                .map(|(p, y)| p * y)
+                .sum();
             (mass, first, second)
         };
         let (treated, reference) = (moments(arm), moments(0));
         // A row whose covariates the model gives no mass to can't be sampled from it.
         if treated.0 <= 0.0 || reference.0 <= 0.0 {
-            return Err(EstimateError::EmptyArm { arm: context.arm_name(if treated.0 <= 0.0 { arm } else { 0 }) });
+            return Err(EstimateError::EmptyArm {
+                arm: context.arm_name(if treated.0 <= 0.0 { arm } else { 0 }),
+            });
         }
         let regression = [treated.1 / treated.0, reference.1 / reference.0];
-        let variance = [treated.2 / treated.0 - regression[0].powi(2), reference.2 / reference.0 - regression[1].powi(2)];
+        let variance = [
+            treated.2 / treated.0 - regression[0].powi(2),
+            reference.2 / reference.0 - regression[1].powi(2),
+        ];
         let raw = [treated.0, reference.0];
         let clip = |e: f64| e.clamp(Options::CLIP, 1.0 - Options::CLIP);
         units.push(Unit {
@@ -81,7 +96,12 @@ fn conditional_moments(
     Ok(units)
 }
 
-fn effect(units: &[Unit], estimand: Estimand, n: f64, arm: String) -> Result<Estimate, EstimateError> {
+fn effect(
+    units: &[Unit],
+    estimand: Estimand,
+    n: f64,
+    arm: String,
+) -> Result<Estimate, EstimateError> {
     let weight = |unit: &Unit| match estimand {
         Estimand::Ate => 1.0,
         Estimand::Att => unit.treated,
@@ -100,10 +120,19 @@ fn effect(units: &[Unit], estimand: Estimand, n: f64, arm: String) -> Result<Est
         let spread = (tau(u) - value).powi(2);
         match estimand {
             Estimand::Ate => u.variance[0] / treated + u.variance[1] / reference + spread,
-            Estimand::Att => treated * u.variance[0] + treated * treated * u.variance[1] / reference + treated * spread,
+            Estimand::Att => {
+                treated * u.variance[0]
+                    + treated * treated * u.variance[1] / reference
+                    + treated * spread
+            }
         }
     });
     let variance = bound.sum::<f64>() / rows / (share * share) / n;
     let clipped = units.iter().filter(|u| u.clipped).count() as f64 / rows * n;
-    Ok(Estimate { value, variance, rows: n, clipped })
+    Ok(Estimate {
+        value,
+        variance,
+        rows: n,
+        clipped,
+    })
 }

@@ -249,17 +249,30 @@ pub fn difference_from_moments(arms: &[ArmMoments], arm: u16) -> Result<Estimate
     let mut variance = 0.0;
     let mut rows = 0.0;
     for (t, sign) in [(arm, 1.0), (0, -1.0)] {
-        let moments = arms.get(usize::from(t)).ok_or(EstimateError::NotAnArm { arm: t, levels: arms.len() })?;
+        let moments = arms.get(usize::from(t)).ok_or(EstimateError::NotAnArm {
+            arm: t,
+            levels: arms.len(),
+        })?;
         let records = moments.weight;
         if records <= 1.0 {
-            return Err(EstimateError::TooFewRows { arm: t.to_string(), rows: records, needed: 2.0 });
+            return Err(EstimateError::TooFewRows {
+                arm: t.to_string(),
+                rows: records,
+                needed: 2.0,
+            });
         }
         let mean = moments.cross[0];
         value += sign * mean;
         variance += (moments.second_moment - mean * mean).max(0.0) / (records - 1.0);
         rows += records;
     }
-    Estimate { value, variance, rows, clipped: 0.0 }.checked()
+    Estimate {
+        value,
+        variance,
+        rows,
+        clipped: 0.0,
+    }
+    .checked()
 }
 
 /// Regression adjustment of arm `arm` against arm 0, from all arms' moments (in the order of the

@@ -19,7 +19,9 @@ pub use origin::{METADATA_KEY, TableKind, TableOrigin};
 pub use rows::{impute_tables, sample_rows};
 pub use stream::{Purpose, derived_seed, stream};
 
-use crate::model::{Calibration, Calibrator, Diagnostics, Model, ModelError, Released, Settings, Targets};
+use crate::model::{
+    Calibration, Calibrator, Diagnostics, Model, ModelError, Released, Settings, Targets,
+};
 use rand_distr::{Distribution, StandardNormal};
 use rayon::prelude::*;
 
@@ -36,10 +38,18 @@ impl BaseFit {
     ///
     /// # Errors
     /// Where the model would be too large or the reference measure rules out everything.
-    pub fn new(released: Released, progress: &mut dyn FnMut(u64, f64)) -> Result<BaseFit, ModelError> {
+    pub fn new(
+        released: Released,
+        progress: &mut dyn FnMut(u64, f64),
+    ) -> Result<BaseFit, ModelError> {
         let calibrator = Calibrator::new(released.problem.clone())?;
-        let calibration = calibrator.calibrate(&calibrator.targets(), &Settings::default(), progress)?;
-        Ok(BaseFit { released, calibrator, calibration })
+        let calibration =
+            calibrator.calibrate(&calibrator.targets(), &Settings::default(), progress)?;
+        Ok(BaseFit {
+            released,
+            calibrator,
+            calibration,
+        })
     }
 
     /// The model at the released values.
@@ -57,14 +67,25 @@ impl BaseFit {
     ///
     /// # Errors
     /// Those of the calibration.
-    pub fn noise_posterior(&self, m: usize, seed: u64, done: &(dyn Fn() + Sync)) -> Result<Vec<Calibration>, ModelError> {
+    pub fn noise_posterior(
+        &self,
+        m: usize,
+        seed: u64,
+        done: &(dyn Fn() + Sync),
+    ) -> Result<Vec<Calibration>, ModelError> {
         let warm = self.calibrator.warm_start(&self.calibration);
         (0..m)
             .into_par_iter()
             .map(|k| {
                 let values = self.draw_values(seed, k as u64);
-                let targets = Targets { values: &values, warm: Some(&warm), ..self.calibrator.targets() };
-                let fit = self.calibrator.calibrate(&targets, &Settings::default(), &mut |_, _| ());
+                let targets = Targets {
+                    values: &values,
+                    warm: Some(&warm),
+                    ..self.calibrator.targets()
+                };
+                let fit = self
+                    .calibrator
+                    .calibrate(&targets, &Settings::default(), &mut |_, _| ());
                 done();
                 fit
             })
@@ -79,6 +100,11 @@ impl BaseFit {
             let z: f64 = StandardNormal.sample(&mut random);
             value + sigma * z
         };
-        targets.values.iter().zip(self.calibrator.sigma()).map(noisy).collect()
+        targets
+            .values
+            .iter()
+            .zip(self.calibrator.sigma())
+            .map(noisy)
+            .collect()
     }
 }

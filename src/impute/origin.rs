@@ -67,11 +67,16 @@ impl TableOrigin {
     /// The metadata of a Parquet file.
     pub fn entries(&self) -> BTreeMap<String, String> {
         // Serialising plain data with string keys into memory can't fail.
-        BTreeMap::from([(METADATA_KEY.to_string(), serde_json::to_string(self).unwrap_or_default())])
+        BTreeMap::from([(
+            METADATA_KEY.to_string(),
+            serde_json::to_string(self).unwrap_or_default(),
+        )])
     }
 
     /// Reads the metadata of a Parquet file; `None` where it is not one of ours.
     pub fn from_entry(text: &str) -> Option<TableOrigin> {
-        serde_json::from_str::<TableOrigin>(text).ok().filter(|origin| origin.format == FORMAT)
+        serde_json::from_str::<TableOrigin>(text)
+            .ok()
+            .filter(|origin| origin.format == FORMAT)
     }
 }

@@ -7,7 +7,7 @@ use crate::table::CodedTable;
 use rand::RngExt;
 use rayon::prelude::*;
 
-/// Samples `rows` rows of imputation `index` from a model.
+/// Samples `rows` rows from a model, with as little sampling error as there can be.
 ///
 /// Codes come from the model; a numeric outcome is drawn uniformly within its grid cell and kept in
 /// fixed point. Columns that no measurement named stay `None`.
@@ -20,10 +20,9 @@ pub fn sample_rows(
     schema: &Schema,
     rows: usize,
     seed: u64,
-    index: u64,
 ) -> Result<CodedTable, ModelError> {
-    let sampled = model.sample(rows, derived_seed(seed, Purpose::Rows, index))?;
-    Ok(decode_rows(sampled, variables, schema, rows, seed, index))
+    let sampled = model.sample(rows, derived_seed(seed, Purpose::Rows, 0))?;
+    Ok(decode_rows(sampled, variables, schema, rows, seed, 0))
 }
 
 /// Turns sampled variables into the schema's columns.
@@ -35,7 +34,11 @@ fn decode_rows(
     seed: u64,
     index: u64,
 ) -> CodedTable {
-    let mut table = CodedTable { rows, codes: vec![None; schema.columns.len()], ..CodedTable::default() };
+    let mut table = CodedTable {
+        rows,
+        codes: vec![None; schema.columns.len()],
+        ..CodedTable::default()
+    };
     if let Some(outcome) = variables.outcome {
         let kind = &schema.columns[variables.columns[outcome]].kind;
         let mut random = stream(seed, Purpose::Values, index);
@@ -43,13 +46,19 @@ fn decode_rows(
         for code in &mut sampled[outcome] {
             let cell = &variables.grid.cells[usize::from(*code)];
             let value = match kind {
-                Kind::Integer { .. } => random.random_range(cell.lower as i64..=cell.upper as i64) as f64,
-                Kind::Real { .. } if cell.lower < cell.upper => random.random_range(cell.lower..cell.upper),
+                Kind::Integer { .. } => {
+                    random.random_range(cell.lower as i64..=cell.upper as i64) as f64
+                }
+                Kind::Real { .. } if cell.lower < cell.upper => {
+                    random.random_range(cell.lower..cell.upper)
+                }
                 _ => cell.lower,
             };
             // `scaled_outcome` lies in 0..=SCALE, which a u32 holds.
             const { assert!(SCALE <= u32::MAX as i64) };
-            table.outcome.push(Schema::scaled_outcome(kind, value) as u32);
+            table
+                .outcome
+                .push(Schema::scaled_outcome(kind, value) as u32);
             *code = cell.bin;
         }
     }
@@ -59,18 +68,32 @@ fn decode_rows(
     table
 }
 
-/// Samples one table per model, in parallel, and stacks them in order; table `k` (from 1) depends on the
+/// Samples one table of independent rows per model, in parallel, and stacks them in order; table `k` (from 1) depends on the
 /// seed and `k` only.
 ///
 /// # Errors
 /// As [`sample_rows`].
-pub fn impute_tables(models: &[Model], variables: &Variables, schema: &Schema, rows: usize, seed: u64) -> Result<CodedTable, ModelError> {
+pub fn impute_tables(
+    models: &[Model],
+    variables: &Variables,
+    schema: &Schema,
+    rows: usize,
+    seed: u64,
+) -> Result<CodedTable, ModelError> {
     let tables: Vec<CodedTable> = models
         .par_iter()
         .enumerate()
-        .map(|(k, model)| sample_rows(model, variables, schema, rows, seed, k as u64 + 1))
+        .map(|(k, model)| {
+            let index = k as u64 + 1;
+            let sampled =
+                model.sample_independent(rows, derived_seed(seed, Purpose::Rows, index))?;
+            Ok(decode_rows(sampled, variables, schema, rows, seed, index))
+        })
         .collect::<Result<_, _>>()?;
-    let mut stack = CodedTable { codes: vec![None; schema.columns.len()], ..CodedTable::default() };
+    let mut stack = CodedTable {
+        codes: vec![None; schema.columns.len()],
+        ..CodedTable::default()
+    };
     let mut imputation = Vec::with_capacity(rows * models.len());
     for (k, table) in tables.into_iter().enumerate() {
         stack.rows += table.rows;

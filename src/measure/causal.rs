@@ -34,10 +34,22 @@ pub(super) fn measurements(
             let cells = part
                 .query
                 .cells(schema)
-                .ok_or_else(|| MeasureError::TooManyCells { query: part.query.name.clone() })?;
-            let sensitivity = Sensitivity::of_non_negative_sum(part.query.record_norm(), workload.adjacency, schema.unit.max_rows())?;
-            let mechanism = GaussianMechanism::new(sensitivity, total.gaussian_mu_squared() * part.share)?;
-            Ok(PlannedMeasurement { block: part.block, query: part.query, cells, mechanism })
+                .ok_or_else(|| MeasureError::TooManyCells {
+                    query: part.query.name.clone(),
+                })?;
+            let sensitivity = Sensitivity::of_non_negative_sum(
+                part.query.record_norm(),
+                workload.adjacency,
+                schema.unit.max_rows(),
+            )?;
+            let mechanism =
+                GaussianMechanism::new(sensitivity, total.gaussian_mu_squared() * part.share)?;
+            Ok(PlannedMeasurement {
+                block: part.block,
+                query: part.query,
+                cells,
+                mechanism,
+            })
         })
         .collect()
 }

@@ -9,7 +9,9 @@ mod plan;
 pub use plan::{Guarantee, Plan, PlannedMeasurement, default_delta};
 
 use crate::privacy::{Accountant, Authorisation, Confidential, NoiseSource, PrivacyError};
-use crate::release::{Accounting, DeploymentCard, FORMAT, MeasuredAxis, Measurement, Provenance, Release};
+use crate::release::{
+    Accounting, DeploymentCard, FORMAT, MeasuredAxis, Measurement, Provenance, Release,
+};
 use crate::schema::{Query, SCALE, SchemaFile};
 use crate::workload::WorkloadFile;
 
@@ -23,7 +25,9 @@ pub enum MeasureError {
     #[error(transparent)]
     Privacy(#[from] PrivacyError),
     /// A query has more cells than memory can address.
-    #[error("the answer to {query} would have more cells than can be addressed; use fewer or coarser bins")]
+    #[error(
+        "the answer to {query} would have more cells than can be addressed; use fewer or coarser bins"
+    )]
     TooManyCells {
         /// The query's name.
         query: String,
@@ -101,6 +105,9 @@ fn measured_axes(plan: &Plan, query: &Query) -> Vec<MeasuredAxis> {
     query
         .axes
         .iter()
-        .map(|axis| MeasuredAxis { column: plan.schema.columns[axis.column].name.clone(), feature: axis.feature })
+        .map(|axis| MeasuredAxis {
+            column: plan.schema.columns[axis.column].name.clone(),
+            feature: axis.feature,
+        })
         .collect()
 }

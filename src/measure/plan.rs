@@ -18,7 +18,10 @@ impl Guarantee {
     /// The guarantee of a budget; a budget without a delta of its own states epsilon at `1 / n^2` where
     /// the number of rows is public.
     pub fn new(budget: Budget, schema: &Schema) -> Guarantee {
-        Guarantee { budget, delta: budget.delta().or_else(|| default_delta(schema)) }
+        Guarantee {
+            budget,
+            delta: budget.delta().or_else(|| default_delta(schema)),
+        }
     }
 
     /// The epsilon that a cost implies at this guarantee's delta.
@@ -32,7 +35,9 @@ impl Guarantee {
 
 /// `1 / n^2` where the number of rows is public.
 pub fn default_delta(schema: &Schema) -> Option<f64> {
-    schema.rows.map(|rows| 1.0 / (rows as f64 * rows as f64).max(4.0))
+    schema
+        .rows
+        .map(|rows| 1.0 / (rows as f64 * rows as f64).max(4.0))
 }
 
 /// One planned measurement.
@@ -69,7 +74,11 @@ impl Plan {
     /// # Errors
     /// Replace-one adjacency without a public number of rows; a budget that the accountant refuses; a
     /// query with too many cells.
-    pub fn new(schema: Schema, workload: Workload, guarantee: Guarantee) -> Result<Plan, MeasureError> {
+    pub fn new(
+        schema: Schema,
+        workload: Workload,
+        guarantee: Guarantee,
+    ) -> Result<Plan, MeasureError> {
         if workload.adjacency == Adjacency::ReplaceOne && schema.rows.is_none() {
             return Err(MeasureError::Configuration(
                 "replace-one adjacency treats the number of rows as public, but the schema has no `rows`; \
@@ -79,8 +88,16 @@ impl Plan {
         }
         let total = guarantee.budget.total(workload.accountant)?;
         let measurements = super::causal::measurements(&schema, &workload, total)?;
-        let cost = measurements.iter().fold(Cost::ZERO, |sum, m| sum.plus(&m.mechanism.cost()));
-        Ok(Plan { schema, workload, guarantee, measurements, cost })
+        let cost = measurements
+            .iter()
+            .fold(Cost::ZERO, |sum, m| sum.plus(&m.mechanism.cost()));
+        Ok(Plan {
+            schema,
+            workload,
+            guarantee,
+            measurements,
+            cost,
+        })
     }
 
     /// The queries, in the order of the measurements.

@@ -39,12 +39,29 @@ impl Variables {
             None => OutcomeGrid { cells: Vec::new() },
         };
         let size = |variable: usize, column: usize| {
-            if Some(variable) == outcome { grid.cells.len() } else { schema.columns[column].levels() }
+            if Some(variable) == outcome {
+                grid.cells.len()
+            } else {
+                schema.columns[column].levels()
+            }
         };
-        let sizes = columns.iter().enumerate().map(|(v, &c)| size(v, c)).collect();
-        let names = columns.iter().map(|&c| schema.columns[c].name.clone()).collect();
+        let sizes = columns
+            .iter()
+            .enumerate()
+            .map(|(v, &c)| size(v, c))
+            .collect();
+        let names = columns
+            .iter()
+            .map(|&c| schema.columns[c].name.clone())
+            .collect();
         let domain = Domain::new(names, sizes)?;
-        Ok(Variables { treatment: of_column(schema.treatment()), outcome, columns, grid, domain })
+        Ok(Variables {
+            treatment: of_column(schema.treatment()),
+            outcome,
+            columns,
+            grid,
+            domain,
+        })
     }
 
     /// The variable of a schema column.
@@ -68,26 +85,50 @@ impl Variables {
                     f64::from(u8::from(usize::from(cells[cell].bin) == bin))
                 }))
             }
-            Feature::Split => AxisMap::Linear(Array2::from_shape_fn((2, cells.len()), |(side, cell)| {
-                if side == 0 { 1.0 - cells[cell].mean } else { cells[cell].mean }
-            })),
-            Feature::Spread => AxisMap::Linear(Array2::from_shape_fn((1, cells.len()), |(_, cell)| cells[cell].spread)),
+            Feature::Split => {
+                AxisMap::Linear(Array2::from_shape_fn((2, cells.len()), |(side, cell)| {
+                    if side == 0 {
+                        1.0 - cells[cell].mean
+                    } else {
+                        cells[cell].mean
+                    }
+                }))
+            }
+            Feature::Spread => {
+                AxisMap::Linear(Array2::from_shape_fn((1, cells.len()), |(_, cell)| {
+                    cells[cell].spread
+                }))
+            }
         }
     }
 
     /// The reference measure: uniform within each outcome bin, zero on the schema's structural zeros.
-    fn reference(&self, schema: &Schema, max_cells: u64) -> Result<Vec<ReferenceFactor>, ModelError> {
+    fn reference(
+        &self,
+        schema: &Schema,
+        max_cells: u64,
+    ) -> Result<Vec<ReferenceFactor>, ModelError> {
         let mut reference = Vec::new();
         if let Some(outcome) = self.outcome {
             let log_weights = self.grid.cells.iter().map(|c| c.weight.ln()).collect();
-            reference.push(ReferenceFactor { variables: vec![outcome], log_weights });
+            reference.push(ReferenceFactor {
+                variables: vec![outcome],
+                log_weights,
+            });
         }
         for zero in &schema.structural_zeros {
-            let conditions: Option<Vec<(usize, Vec<u16>)>> =
-                zero.conditions.iter().map(|(column, codes)| self.condition(*column, codes)).collect();
+            let conditions: Option<Vec<(usize, Vec<u16>)>> = zero
+                .conditions
+                .iter()
+                .map(|(column, codes)| self.condition(*column, codes))
+                .collect();
             // A combination with an unmeasured column says nothing about the measured ones.
             if let Some(conditions) = conditions {
-                reference.push(ReferenceFactor::structural_zero(&self.domain, &conditions, max_cells)?);
+                reference.push(ReferenceFactor::structural_zero(
+                    &self.domain,
+                    &conditions,
+                    max_cells,
+                )?);
             }
         }
         Ok(reference)
@@ -100,17 +141,37 @@ impl Variables {
             return Some((variable, codes.to_vec()));
         }
         let cells = self.grid.cells.iter().enumerate();
-        Some((variable, cells.filter(|(_, cell)| codes.contains(&cell.bin)).map(|(g, _)| g as u16).collect()))
+        Some((
+            variable,
+            cells
+                .filter(|(_, cell)| codes.contains(&cell.bin))
+                .map(|(g, _)| g as u16)
+                .collect(),
+        ))
     }
 
     /// The sets of variables that the queries and structural zeros force into cliques: what `plan` sizes.
     ///
     /// # Errors
     /// As the release's problem.
-    pub fn sets(&self, schema: &Schema, queries: &[Query], max_cells: u64) -> Result<Vec<Vec<usize>>, ModelError> {
-        let of_query = |q: &Query| q.axes.iter().filter_map(|a| self.of_column(a.column)).collect::<Vec<_>>();
+    pub fn sets(
+        &self,
+        schema: &Schema,
+        queries: &[Query],
+        max_cells: u64,
+    ) -> Result<Vec<Vec<usize>>, ModelError> {
+        let of_query = |q: &Query| {
+            q.axes
+                .iter()
+                .filter_map(|a| self.of_column(a.column))
+                .collect::<Vec<_>>()
+        };
         let reference = self.reference(schema, max_cells)?;
-        Ok(queries.iter().map(of_query).chain(reference.into_iter().map(|r| r.variables)).collect())
+        Ok(queries
+            .iter()
+            .map(of_query)
+            .chain(reference.into_iter().map(|r| r.variables))
+            .collect())
     }
 }
 
@@ -142,7 +203,10 @@ impl Released {
                     .iter()
                     .filter_map(|axis| {
                         let variable = variables.of_column(axis.column)?;
-                        Some(MeasuredAxis { variable, map: variables.map(variable, axis.feature, schema) })
+                        Some(MeasuredAxis {
+                            variable,
+                            map: variables.map(variable, axis.feature, schema),
+                        })
                     })
                     .collect(),
                 values: measured.records(),

@@ -28,15 +28,28 @@ impl Model {
     /// # Errors
     /// [`ModelError::TooManyRows`] if `rows` needs more than 32 bits.
     pub fn sample(&self, rows: usize, seed: u64) -> Result<Vec<Vec<u16>>, ModelError> {
-        self.sample_ordered(rows, seed, |cells, rng| cells.shuffle(rng))
+        self.sample_by(rows, seed, |draw, group, cells, fractions, random| {
+            draw.fill(group, cells, fractions, random);
+            cells.shuffle(random);
+        })
     }
 
-    /// As [`Self::sample`], `arrange` ordering the cells within a group of rows.
-    fn sample_ordered(
+    /// As [`Self::sample`], but the rows are independent draws from the model: counts are multinomial.
+    /// The tables of a multiple imputation need that, because combining rules take the variance that
+    /// sampling a table adds to be that of independent rows.
+    ///
+    /// # Errors
+    /// As [`Self::sample`].
+    pub fn sample_independent(&self, rows: usize, seed: u64) -> Result<Vec<Vec<u16>>, ModelError> {
+        self.sample_by(rows, seed, Draw::draw)
+    }
+
+    /// Draws a table; `draw` gives the cells of one group's rows, with a buffer as long as the cells.
+    fn sample_by(
         &self,
         rows: usize,
         seed: u64,
-        arrange: impl Fn(&mut [u32], &mut ChaCha8Rng) + Sync,
+        fill: impl Fn(&Draw, usize, &mut [u32], &mut [f64], &mut ChaCha8Rng) + Sync,
     ) -> Result<Vec<Vec<u16>>, ModelError> {
         if u32::try_from(rows).is_err() {
             return Err(ModelError::TooManyRows { rows });
@@ -58,8 +71,7 @@ impl Model {
                 |fractions, (group, cells)| {
                     let mut random = random.clone();
                     random.set_stream((clique as u64) << 32 | group as u64);
-                    draw.fill(group, cells, fractions, &mut random);
-                    arrange(cells, &mut random);
+                    fill(&draw, group, cells, fractions, &mut random);
                 },
             );
             for (axis, &variable) in draw.variables.iter().enumerate() {
@@ -162,6 +174,25 @@ impl Draw {
         // A variable has at most 2^16 levels: its codes fit.
         let code = |cell: usize| (cell / inner % self.shape[axis]) as u16;
         (0..self.width).map(code).collect()
+    }
+
+    /// Draws the cells of a group's rows independently; `sums` is a buffer.
+    fn draw(&self, group: usize, cells: &mut [u32], sums: &mut [f64], random: &mut ChaCha8Rng) {
+        let probabilities = &self.table[group * self.width..][..self.width];
+        let (mut total, mut last) = (0.0, 0);
+        for (cell, (sum, p)) in sums.iter_mut().zip(probabilities).enumerate() {
+            total += p;
+            *sum = total;
+            if *p > 0.0 {
+                last = cell;
+            }
+        }
+        for cell in cells {
+            let point = random.random::<f64>() * total;
+            // The first cell whose sum exceeds the point: never one of probability 0, and by rounding
+            // at most the last possible one.
+            *cell = sums.partition_point(|&sum| sum <= point).min(last) as u32;
+        }
     }
 
     /// Fills the cells of a group's rows, in ascending order.
@@ -290,7 +321,7 @@ mod tests {
     #[test]
     fn unshuffled_ranks_would_be_noticed() {
         let model = star();
-        let columns = model.sample_ordered(20_000, 1, |_, _| {}).unwrap();
+        let columns = model.sample_by(20_000, 1, Draw::fill).unwrap();
         let (measured, _) = chi_square(&model, &columns, &[0, 1]);
         assert!(measured < 1.0);
         let (unmeasured, cells) = chi_square(&model, &columns, &[1, 2]);

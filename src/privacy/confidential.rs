@@ -3,7 +3,7 @@
 /// Anything computed from confidential data.
 ///
 /// It has no `Debug`, `Display`, `Serialize`, `Clone` or `Deref`, and no public way to the value: the
-/// mechanisms of this room open it, after they charged the accountant. 
+/// mechanisms of this room open it, after they charged the accountant.
 ///
 /// ```compile_fail
 /// fn leak(count: dpcausal::privacy::Confidential<i64>) {

@@ -42,7 +42,9 @@ impl DeploymentCard {
             "the workload: which sums are measured, and the noise scale of each".to_string(),
         ];
         if let Some(rows) = schema.rows {
-            unprotected.push(format!("the number of rows, {rows}, declared public by the schema"));
+            unprotected.push(format!(
+                "the number of rows, {rows}, declared public by the schema"
+            ));
         }
         let unit = match schema.unit.max_rows() {
             1 => "one row".to_string(),

@@ -33,7 +33,9 @@ pub enum ReleaseError {
         message: String,
     },
     /// The format is not one that this version reads.
-    #[error("{file}: the format is {found:?}; this version ({version}) reads {FORMAT:?}; use the version of dpcausal that wrote the release")]
+    #[error(
+        "{file}: the format is {found:?}; this version ({version}) reads {FORMAT:?}; use the version of dpcausal that wrote the release"
+    )]
     Format {
         /// The file's name.
         file: String,
@@ -43,7 +45,9 @@ pub enum ReleaseError {
         version: &'static str,
     },
     /// It contradicts itself.
-    #[error("{file}: {message}; the file was changed after it was written: ask its publisher for a fresh copy")]
+    #[error(
+        "{file}: {message}; the file was changed after it was written: ask its publisher for a fresh copy"
+    )]
     Inconsistent {
         /// The file's name.
         file: String,
@@ -113,7 +117,10 @@ pub struct Measurement {
 impl Measurement {
     /// The noisy sums in records.
     pub fn records(&self) -> Vec<f64> {
-        self.values.iter().map(|&v| v as f64 / self.scale as f64).collect()
+        self.values
+            .iter()
+            .map(|&v| v as f64 / self.scale as f64)
+            .collect()
     }
 
     /// The standard deviation of each sum's noise, in records.
@@ -206,9 +213,11 @@ impl CheckedRelease {
     pub fn default_seed(&self) -> u64 {
         // FNV-1a over the noisy values: any fixed function of what is public will do.
         let values = self.document.measurements.iter().flat_map(|m| &m.values);
-        values.flat_map(|v| v.to_le_bytes()).fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-        })
+        values
+            .flat_map(|v| v.to_le_bytes())
+            .fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+                (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+            })
     }
 
     /// The number of records: public where the schema says so, else the inverse-variance mean of the
@@ -221,19 +230,25 @@ impl CheckedRelease {
         for (query, measurement) in self.queries.iter().zip(&self.document.measurements) {
             if query.partitions_records() {
                 let sum: f64 = measurement.records().iter().sum();
-                let weight = 1.0 / (measurement.values.len() as f64 * measurement.sigma_records().powi(2));
+                let weight =
+                    1.0 / (measurement.values.len() as f64 * measurement.sigma_records().powi(2));
                 total += weight * sum;
                 precision += weight;
             }
         }
-        if precision > 0.0 { (total / precision).max(1.0) } else { 1.0 }
+        if precision > 0.0 {
+            (total / precision).max(1.0)
+        } else {
+            1.0
+        }
     }
 }
 
 /// The parser's message without the position, which the error states itself.
 fn without_position(error: &serde_json::Error) -> String {
     let text = error.to_string();
-    text.rfind(" at line ").map_or(text.clone(), |at| text[..at].to_string())
+    text.rfind(" at line ")
+        .map_or(text.clone(), |at| text[..at].to_string())
 }
 
 impl Release {
@@ -247,8 +262,10 @@ impl Release {
 
     /// Checks that the document's parts fit each other.
     fn check(self, file: &str) -> Result<CheckedRelease, ReleaseError> {
-        let inconsistent =
-            |message: String| ReleaseError::Inconsistent { file: file.into(), message };
+        let inconsistent = |message: String| ReleaseError::Inconsistent {
+            file: file.into(),
+            message,
+        };
         let schema = Schema::from_file(&self.schema)
             .map_err(|e| inconsistent(format!("its schema does not hold: {e}")))?;
         let workload = Workload::from_file(&self.workload, &schema)
@@ -259,18 +276,34 @@ impl Release {
         let mut queries = Vec::with_capacity(self.measurements.len());
         for measurement in &self.measurements {
             let query = measurement.query(&schema).map_err(inconsistent)?;
-            if query.shape(&schema) != measurement.shape || query.cells(&schema) != Some(measurement.values.len()) {
-                return Err(inconsistent(format!("measurement {:?} does not have the shape that its axes imply", measurement.name)));
+            if query.shape(&schema) != measurement.shape
+                || query.cells(&schema) != Some(measurement.values.len())
+            {
+                return Err(inconsistent(format!(
+                    "measurement {:?} does not have the shape that its axes imply",
+                    measurement.name
+                )));
             }
             if measurement.sigma == 0 || measurement.scale != SCALE {
-                return Err(inconsistent(format!("measurement {:?} has no noise or another scale", measurement.name)));
+                return Err(inconsistent(format!(
+                    "measurement {:?} has no noise or another scale",
+                    measurement.name
+                )));
             }
             if measurement.sigma_squared != u128::from(measurement.sigma).pow(2).to_string() {
-                return Err(inconsistent(format!("measurement {:?} states two noise scales", measurement.name)));
+                return Err(inconsistent(format!(
+                    "measurement {:?} states two noise scales",
+                    measurement.name
+                )));
             }
             queries.push(query);
         }
-        Ok(CheckedRelease { document: self, schema, workload, queries })
+        Ok(CheckedRelease {
+            document: self,
+            schema,
+            workload,
+            queries,
+        })
     }
 }
 
@@ -282,13 +315,27 @@ impl Measurement {
             let column = schema
                 .column(&axis.column)
                 .filter(|&c| schema.columns[c].is_coded())
-                .ok_or_else(|| format!("measurement {:?} names a column that the schema lacks", self.name))?;
+                .ok_or_else(|| {
+                    format!(
+                        "measurement {:?} names a column that the schema lacks",
+                        self.name
+                    )
+                })?;
             if axis.feature != Feature::Levels && schema.outcome() != Some(column) {
-                return Err(format!("measurement {:?} takes an outcome's moments of another column", self.name));
+                return Err(format!(
+                    "measurement {:?} takes an outcome's moments of another column",
+                    self.name
+                ));
             }
-            axes.push(Axis { column, feature: axis.feature });
+            axes.push(Axis {
+                column,
+                feature: axis.feature,
+            });
         }
-        Ok(Query { name: self.name.clone(), axes })
+        Ok(Query {
+            name: self.name.clone(),
+            axes,
+        })
     }
 }
 
@@ -308,7 +355,8 @@ mod tests {
 
     #[test]
     fn another_format_names_the_version() {
-        let error = CheckedRelease::parse("{\"format\": \"dpcausal.release/9\"}", "r.json").unwrap_err();
+        let error =
+            CheckedRelease::parse("{\"format\": \"dpcausal.release/9\"}", "r.json").unwrap_err();
         assert!(error.to_string().contains("dpcausal.release/9"), "{error}");
     }
 }

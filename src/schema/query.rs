@@ -92,7 +92,9 @@ impl Schema {
 
     /// The lower bound and the width of the outcome's public range; 0 and 1 for two-level outcomes.
     pub fn outcome_range(&self) -> (f64, f64) {
-        let bounds = self.outcome().and_then(|column| self.columns[column].bounds());
+        let bounds = self
+            .outcome()
+            .and_then(|column| self.columns[column].bounds());
         bounds.map_or((0.0, 1.0), |(lower, upper)| (lower, upper - lower))
     }
 

@@ -76,7 +76,10 @@ pub struct UnprotectedTable {
 ///
 /// # Errors
 /// Where the file can't be read.
-pub fn metadata(source: &Source, format: Option<Format>) -> Result<BTreeMap<String, String>, TableError> {
+pub fn metadata(
+    source: &Source,
+    format: Option<Format>,
+) -> Result<BTreeMap<String, String>, TableError> {
     Ok(Input::open(source, format, split::PIECE)?.metadata())
 }
 

@@ -46,7 +46,10 @@ impl Source {
     pub(crate) fn open_file(&self) -> io::Result<File> {
         match self {
             Source::Path(path) | Source::Spool { path, .. } => File::open(path),
-            Source::Standard => Err(io::Error::new(io::ErrorKind::Unsupported, "standard input is not a file")),
+            Source::Standard => Err(io::Error::new(
+                io::ErrorKind::Unsupported,
+                "standard input is not a file",
+            )),
         }
     }
 }

@@ -1,6 +1,9 @@
 //! The fixture of the command's tests: a scratch folder with the embedded documents and data in it, and
 //! the binary run there as a user would.
-#![allow(dead_code, reason = "each test binary uses its own part of the fixture")]
+#![allow(
+    dead_code,
+    reason = "each test binary uses its own part of the fixture"
+)]
 
 use assert_cmd::Command;
 use std::path::{Path, PathBuf};
@@ -45,7 +48,10 @@ impl Scratch {
     /// The command in this folder.
     pub fn command(&self) -> Command {
         let mut command = Command::new(assert_cmd::cargo::cargo_bin!("dpcausal"));
-        command.current_dir(self.folder.path()).env("NO_COLOR", "1").env("COLUMNS", "100");
+        command
+            .current_dir(self.folder.path())
+            .env("NO_COLOR", "1")
+            .env("COLUMNS", "100");
         command
     }
 
@@ -56,13 +62,22 @@ impl Scratch {
 
     /// Runs the command; it must exit with `code`.
     pub fn run_for(&self, words: &str, code: i32) -> Output {
-        let output = self.command().args(words.split_whitespace()).output().expect("the command runs");
+        let output = self
+            .command()
+            .args(words.split_whitespace())
+            .output()
+            .expect("the command runs");
         let output = Output {
             stdout: output.stdout,
             stderr: String::from_utf8(output.stderr).expect("messages are UTF-8"),
             code: output.status.code(),
         };
-        assert_eq!(output.code, Some(code), "dpcausal {words}\n{}", output.stderr);
+        assert_eq!(
+            output.code,
+            Some(code),
+            "dpcausal {words}\n{}",
+            output.stderr
+        );
         output
     }
 
@@ -77,7 +92,13 @@ impl Scratch {
     pub fn names(&self) -> Vec<String> {
         let mut names: Vec<String> = std::fs::read_dir(self.folder.path())
             .expect("a readable scratch folder")
-            .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())
+            .map(|entry| {
+                entry
+                    .expect("an entry")
+                    .file_name()
+                    .to_string_lossy()
+                    .into_owned()
+            })
             .collect();
         names.sort();
         names
