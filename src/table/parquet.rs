@@ -2,9 +2,15 @@
 
 use super::TableError;
 use super::source::Progress;
-use polars::prelude::{ArrowDataType, DataFrame, ParquetReader, SerReader};
+use polars::prelude::{
+    ArrowDataType, DataFrame, ParquetReader, PolarsError, PolarsResult, SerReader,
+};
+use polars_parquet::parquet::metadata::ColumnChunkMetadata;
+use polars_parquet::parquet::page::CompressedPage;
+use polars_parquet::parquet::read::PageReader;
 use std::collections::BTreeMap;
 use std::fs::File;
+use std::io::{Cursor, Read, Seek, SeekFrom};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// The rows of a frame that are coded at once.
@@ -109,12 +115,36 @@ impl RowGroups {
         }
     }
 
+    /// Checks the pages of the row group at hand. Polars takes a page's number of values on trust, and a
+    /// negative one, in a damaged file, ends the process for want of memory, which nothing can catch.
+    fn check_pages(&self) -> PolarsResult<()> {
+        let mut file = self.file.try_clone()?;
+        let mut reader = ParquetReader::new(self.file.try_clone()?);
+        let group = &reader.get_metadata()?.row_groups[self.next_group];
+        for &column in &self.read {
+            let chunks = group.columns_under_root_iter(&self.header[column]);
+            for chunk in chunks.into_iter().flatten() {
+                let range = chunk.byte_range();
+                // A range beyond the file yields fewer bytes, of which the page reader complains.
+                let length = range.end.saturating_sub(range.start).min(self.length);
+                file.seek(SeekFrom::Start(range.start))?;
+                let mut bytes = Vec::new();
+                file.by_ref().take(length).read_to_end(&mut bytes)?;
+                if !pages_are_sound(chunk, bytes, group.num_rows()) {
+                    return Err(PolarsError::ComputeError("damaged page".into()));
+                }
+            }
+        }
+        Ok(())
+    }
+
     fn group(&self) -> Result<DataFrame, TableError> {
         let start = self.groups[..self.next_group]
             .iter()
             .fold(0usize, |sum, &rows| sum.saturating_add(rows));
         let rows = self.groups[self.next_group];
         let frame = contained(&self.name, || {
+            self.check_pages()?;
             ParquetReader::new(self.file.try_clone()?)
                 .with_projection(Some(self.read.clone()))
                 .with_slice(Some((start, rows)))
@@ -129,6 +159,16 @@ impl RowGroups {
             })
         }
     }
+}
+
+/// Whether the pages of a column's chunk hold, each, a number of values that the row group can have.
+fn pages_are_sound(chunk: &ColumnChunkMetadata, bytes: Vec<u8>, rows: usize) -> bool {
+    let pages = PageReader::new(Cursor::new(bytes.into()), chunk, Vec::new(), usize::MAX);
+    pages.into_iter().all(|page| match page {
+        Ok(CompressedPage::Data(page)) => page.num_values() <= rows,
+        Ok(CompressedPage::Dict(_)) => true,
+        Err(_) => false,
+    })
 }
 
 /// Whether a column of this type can be read: Polars' other types are compiled out, or have no text that
@@ -149,10 +189,7 @@ fn is_readable(dtype: &ArrowDataType) -> bool {
 
 /// Runs Polars' Parquet reader, which panics on some damaged files, and turns every failure into an error
 /// that says no more than that the file is damaged: Polars' own messages may quote what it read.
-fn contained<T>(
-    name: &str,
-    read: impl FnOnce() -> polars::prelude::PolarsResult<T>,
-) -> Result<T, TableError> {
+fn contained<T>(name: &str, read: impl FnOnce() -> PolarsResult<T>) -> Result<T, TableError> {
     match catch_unwind(AssertUnwindSafe(read)) {
         Ok(Ok(value)) => Ok(value),
         _ => Err(TableError::Parquet {
