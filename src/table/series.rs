@@ -27,13 +27,52 @@ pub(super) fn code_series(
                 keep(coder.real(value)?);
             }
         }
-        _ => {
-            for text in texts(series).ok_or(None)?.iter() {
-                keep(coder.text(text.unwrap_or(""))?);
+        _ => code_texts(&texts(series).ok_or(None)?, coder, keep)?,
+    }
+    Ok(())
+}
+
+/// The slots of the memory of [`code_texts`]: most columns have fewer texts, and it fits the first-level
+/// cache.
+const SLOTS: usize = 512;
+
+/// Codes texts. Most texts are short and come again and again, so the code of a short text is remembered
+/// by the text's own bytes, which stand, with the length, in the 16 bytes of its view.
+fn code_texts(
+    texts: &StringChunked,
+    coder: &CellCoder,
+    mut keep: impl FnMut(Coded),
+) -> Result<(), CellProblem> {
+    // No short text has this view: its length would be 2^32 - 1.
+    const NONE: u128 = u128::MAX;
+    let nothing = Coded {
+        code: 0,
+        outcome: 0,
+    };
+    let mut memory = vec![(NONE, nothing); SLOTS];
+    for part in texts.downcast_iter() {
+        for (view, text) in part.views().iter().zip(part.iter()) {
+            match text {
+                Some(text) if view.is_inline() => {
+                    let key = view.as_u128();
+                    let remembered = &mut memory[slot(key)];
+                    if remembered.0 != key {
+                        *remembered = (key, coder.text(text)?);
+                    }
+                    keep(remembered.1);
+                }
+                text => keep(coder.text(text.unwrap_or(""))?),
             }
         }
     }
     Ok(())
+}
+
+/// The slot of a key: Fibonacci hashing of its two halves.
+fn slot(key: u128) -> usize {
+    let folded = (key as u64) ^ ((key >> 64) as u64).rotate_left(32);
+    let hash = folded.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    (hash >> (u64::BITS - SLOTS.ilog2())) as usize
 }
 
 /// The cells of a series as texts, as they would stand in a CSV file, or `None` if the type has none: a
