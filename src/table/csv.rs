@@ -77,7 +77,10 @@ fn parse(text: &[u8], layout: &Layout) -> Option<DataFrame> {
     }
     let schema: Schema = (0..layout.cells).map(field).collect();
     let projection = (layout.read.len() < layout.cells).then(|| Arc::new(layout.read.clone()));
+    // Where no mark stands, Polars need not look for them.
+    let quote = memchr::memchr(b'"', text).map(|_| b'"');
     CsvReadOptions::default()
+        .map_parse_options(|options| options.with_quote_char(quote))
         .with_has_header(false)
         .with_schema(Some(Arc::new(schema)))
         .with_projection(projection)

@@ -1,11 +1,11 @@
 //! From a frame of raw cells to codes.
 
-use super::cell::{CellCoder, Coded};
+use super::cell::CellCoder;
 use super::layout::{IMPUTATION, Layout};
+use super::series::{code_series, texts};
 use super::{CellProblem, CodedTable, Row, TableError};
-use crate::schema::Schema;
-use polars::prelude::{ChunkFullNull, DataFrame, DataType, Series, StringChunked};
-use std::fmt::Write;
+use crate::schema::{PrivacyUnit, Schema};
+use polars::prelude::{DataFrame, Series, StringChunked};
 
 /// Codes frames whose columns are those of a [`Layout`].
 pub(super) struct FrameCoder<'s> {
@@ -28,7 +28,7 @@ pub(super) struct CodedFrame {
 enum Flaw {
     Cell(usize, CellProblem),
     NoUnit,
-    Imputation(CellProblem),
+    Imputation,
     Zero(usize),
 }
 
@@ -77,72 +77,85 @@ impl<'s> FrameCoder<'s> {
         frame: &DataFrame,
         row: impl Fn(usize) -> Row,
     ) -> Result<CodedFrame, TableError> {
-        let rows = frame.height();
         let series = |position: usize| frame.columns()[position].as_materialized_series();
-        let mut first = None;
+        let mut first = First(None);
         let mut table = CodedTable {
-            rows,
+            rows: frame.height(),
             codes: vec![None; self.schema.columns.len()],
             ..CodedTable::default()
         };
         for (column, coder) in self.cells.iter().enumerate() {
-            let (Some(coder), Some(position)) = (coder, self.layout.coded[column]) else {
-                continue;
-            };
-            let is_outcome = self.schema.outcome() == Some(column);
-            let mut codes = Vec::with_capacity(rows);
-            let mut outcome = Vec::with_capacity(if is_outcome { rows } else { 0 });
-            let failed = code_series(series(position), coder, |coded| {
-                codes.push(coded.code);
-                if is_outcome {
-                    outcome.push(coded.outcome);
-                }
-            });
-            match failed {
-                Ok(()) => {}
-                Err(Some(problem)) => {
-                    keep_first(&mut first, codes.len(), Flaw::Cell(column, problem))
-                }
-                Err(None) => return Err(self.untyped(&self.schema.columns[column].name)),
+            if let (Some(coder), Some(position)) = (coder, self.layout.coded[column]) {
+                self.code_column(column, coder, series(position), &mut table, &mut first)?;
             }
-            table.codes[column] = Some(codes);
-            if is_outcome {
-                table.outcome = outcome;
-            }
-        }
-        let mut units = None;
-        if let Some(position) = self.layout.unit {
-            let name = || self.layout_name(position);
-            let texts = texts(series(position)).ok_or_else(|| self.untyped(name()))?;
-            let is_empty = |unit: Option<&str>| unit.is_none_or(str::is_empty);
-            if let Some(at) = texts.iter().position(is_empty) {
-                keep_first(&mut first, at, Flaw::NoUnit);
-            }
-            units = Some(texts);
         }
         if let Some(position) = self.layout.imputation {
-            let texts = texts(series(position)).ok_or_else(|| self.untyped(IMPUTATION))?;
-            let mut numbers = Vec::with_capacity(rows);
-            for text in texts.iter() {
-                match text.unwrap_or("").parse() {
-                    Ok(number) if number > 0 => numbers.push(number),
-                    _ => {
-                        let flaw = Flaw::Imputation(CellProblem::NotImputation);
-                        keep_first(&mut first, numbers.len(), flaw);
-                        break;
-                    }
-                }
-            }
-            table.imputation = Some(numbers);
+            table.imputation = Some(self.imputation(series(position), &mut first)?);
         }
-        let complete = first.as_ref().map_or(rows, |(at, _)| *at);
+        let units = self
+            .layout
+            .unit
+            .map(|position| self.units(series(position), &mut first));
+        let units = units.transpose()?;
+        let complete = first.0.as_ref().map_or(table.rows, |(at, _)| *at);
         if let Some((at, zero)) = self.first_zero(&table, complete) {
-            first = Some((at, Flaw::Zero(zero)));
+            first.keep(at, Flaw::Zero(zero));
         }
-        match first {
+        match first.0 {
             None => Ok(CodedFrame { table, units }),
             Some((at, flaw)) => Err(self.error(row(at), flaw)),
         }
+    }
+
+    fn code_column(
+        &self,
+        column: usize,
+        coder: &CellCoder,
+        series: &Series,
+        table: &mut CodedTable,
+        first: &mut First,
+    ) -> Result<(), TableError> {
+        let is_outcome = self.schema.outcome() == Some(column);
+        let mut codes = Vec::with_capacity(series.len());
+        let mut outcome = Vec::with_capacity(if is_outcome { series.len() } else { 0 });
+        let coded = code_series(series, coder, |coded| {
+            codes.push(coded.code);
+            if is_outcome {
+                outcome.push(coded.outcome);
+            }
+        });
+        match coded {
+            Ok(()) => {}
+            Err(Some(problem)) => first.keep(codes.len(), Flaw::Cell(column, problem)),
+            Err(None) => return Err(self.untyped(&self.schema.columns[column].name)),
+        }
+        table.codes[column] = Some(codes);
+        if is_outcome {
+            table.outcome = outcome;
+        }
+        Ok(())
+    }
+
+    fn units(&self, series: &Series, first: &mut First) -> Result<StringChunked, TableError> {
+        let units = texts(series).ok_or_else(|| self.untyped(self.unit_name()))?;
+        let is_empty = |unit: Option<&str>| unit.is_none_or(str::is_empty);
+        if let Some(at) = units.iter().position(is_empty) {
+            first.keep(at, Flaw::NoUnit);
+        }
+        Ok(units)
+    }
+
+    fn imputation(&self, series: &Series, first: &mut First) -> Result<Vec<u32>, TableError> {
+        let texts = texts(series).ok_or_else(|| self.untyped(IMPUTATION))?;
+        let number = |text: Option<&str>| text.and_then(|text| text.parse().ok());
+        let numbers: Vec<u32> = texts
+            .iter()
+            .map_while(|text| number(text).filter(|&number| number > 0))
+            .collect();
+        if numbers.len() < texts.len() {
+            first.keep(numbers.len(), Flaw::Imputation);
+        }
+        Ok(numbers)
     }
 
     /// The first row, among those before `rows`, that meets all conditions of a structural zero.
@@ -164,16 +177,10 @@ impl<'s> FrameCoder<'s> {
         self.zeros.iter().enumerate().filter_map(first).min()
     }
 
-    fn layout_name(&self, position: usize) -> &str {
-        let column = |&(_, other): &(usize, &Option<usize>)| *other == Some(position);
-        match self.layout.coded.iter().enumerate().find(column) {
-            Some((column, _)) => &self.schema.columns[column].name,
-            None => match self.schema.unit {
-                crate::schema::PrivacyUnit::Column { column, .. } => {
-                    &self.schema.columns[column].name
-                }
-                crate::schema::PrivacyUnit::Row => IMPUTATION,
-            },
+    fn unit_name(&self) -> &str {
+        match self.schema.unit {
+            PrivacyUnit::Column { column, .. } => &self.schema.columns[column].name,
+            PrivacyUnit::Row => "",
         }
     }
 
@@ -197,16 +204,13 @@ impl<'s> FrameCoder<'s> {
             Flaw::NoUnit => TableError::NoUnit {
                 file,
                 row,
-                column: self
-                    .layout
-                    .unit
-                    .map_or(String::new(), |position| self.layout_name(position).into()),
+                column: self.unit_name().to_owned(),
             },
-            Flaw::Imputation(problem) => TableError::Cell {
+            Flaw::Imputation => TableError::Cell {
                 file,
                 row,
                 column: IMPUTATION.into(),
-                problem,
+                problem: CellProblem::NotImputation,
             },
             Flaw::Zero(zero) => {
                 let names: Vec<String> = self.zeros[zero]
@@ -223,76 +227,93 @@ impl<'s> FrameCoder<'s> {
     }
 }
 
-/// Keeps the flaw of the earliest row; of several in one row the first that was found.
-fn keep_first(first: &mut Option<(usize, Flaw)>, at: usize, flaw: Flaw) {
-    if first.as_ref().is_none_or(|(other, _)| at < *other) {
-        *first = Some((at, flaw));
+/// The flaw of the earliest row; of several in one row the first that was found.
+struct First(Option<(usize, Flaw)>);
+
+impl First {
+    fn keep(&mut self, at: usize, flaw: Flaw) {
+        if self.0.as_ref().is_none_or(|(other, _)| at < *other) {
+            self.0 = Some((at, flaw));
+        }
     }
 }
 
-/// Codes a series, cell by cell, until the first problem; `Err(None)` if its type has no text.
-fn code_series(
-    series: &Series,
-    coder: &CellCoder,
-    mut keep: impl FnMut(Coded),
-) -> Result<(), Option<CellProblem>> {
-    let numbers = coder.takes_numbers();
-    match series.dtype() {
-        DataType::Int32 | DataType::Int64 | DataType::UInt32 if numbers => {
-            let integers = series.cast(&DataType::Int64).map_err(|_| None)?;
-            for value in integers.i64().map_err(|_| None)?.iter() {
-                let value = value.ok_or(CellProblem::Empty)?;
-                keep(coder.integer(value)?);
-            }
-        }
-        DataType::Float32 | DataType::Float64 if numbers => {
-            let reals = series.cast(&DataType::Float64).map_err(|_| None)?;
-            for value in reals.f64().map_err(|_| None)?.iter() {
-                let value = value.ok_or(CellProblem::Empty)?;
-                keep(coder.real(value)?);
-            }
-        }
-        _ => {
-            for text in texts(series).ok_or(None)?.iter() {
-                keep(coder.text(text.unwrap_or(""))?);
-            }
-        }
-    }
-    Ok(())
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::table::layout::Purpose;
+    use crate::table::testing::schema;
+    use polars::prelude::{Categories, DataType, NamedFrom, df};
 
-/// The cells of a series as texts, as they would stand in a CSV file, or `None` if the type has none: a
-/// whole number has no decimal point, null is no text at all.
-fn texts(series: &Series) -> Option<StringChunked> {
-    let name = series.name().clone();
-    match series.dtype() {
-        DataType::String => series.str().ok().cloned(),
-        DataType::Null => Some(StringChunked::full_null(name, series.len())),
-        DataType::Boolean => {
-            let text = |value: bool| if value { "true" } else { "false" };
-            let values = series.bool().ok()?.iter().map(|v| v.map(text));
-            Some(values.collect())
-        }
-        DataType::Float32 | DataType::Float64 => {
-            let single = matches!(series.dtype(), DataType::Float32);
-            let reals = series.cast(&DataType::Float64).ok()?;
-            let mut text = String::new();
-            let values = reals.f64().ok()?.iter().map(|value| {
-                let value = value?;
-                text.clear();
-                // Writing to a string does not fail. Single precision has its own shortest text.
-                let _ = if single {
-                    write!(text, "{}", value as f32)
-                } else {
-                    write!(text, "{value}")
-                };
-                Some(text.clone())
-            });
-            Some(values.collect())
-        }
-        dtype if dtype.is_integer() || dtype.is_categorical() || dtype.is_enum() => {
-            series.cast(&DataType::String).ok()?.str().ok().cloned()
-        }
-        _ => None,
+    fn code(frame: DataFrame) -> Result<CodedTable, String> {
+        let schema = schema();
+        let header: Vec<String> = frame
+            .get_column_names_owned()
+            .iter()
+            .map(|n| n.to_string())
+            .collect();
+        let layout = Layout::new("t.parquet", &header, &schema, Purpose::Keeping).unwrap();
+        let coder = FrameCoder::new(&schema, "t.parquet".into(), layout).unwrap();
+        let coded = coder.code(&frame, |row| Row::Number(row as u64 + 1));
+        coded
+            .map(|coded| coded.table)
+            .map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn typed_columns_count_as_their_text() {
+        let categories = DataType::from_categories(Categories::global());
+        let sex = Series::new("sex".into(), ["male", "female", "NA"])
+            .cast(&categories)
+            .unwrap();
+        let frame = df!(
+            "treated" => [true, false, true],
+            "age" => [Some(-9i64), None, Some(16)],
+            "region" => [1.0f64, 1.5, -3.0],
+            "sex" => sex,
+            "score" => [-1i32, 0, 7],
+            "wage" => [0.0f32, 250.0, 1000.0],
+        );
+        let table = code(frame.unwrap()).unwrap();
+        let codes = |column: usize| table.codes[column].clone().unwrap();
+        assert_eq!(codes(1), [1, 0, 1]);
+        assert_eq!(
+            codes(2),
+            [3, 4, 0],
+            "missing codes match the text of an integer and of null"
+        );
+        assert_eq!(codes(3), [2, 2, 2]);
+        assert_eq!(codes(4), [0, 1, 2]);
+        assert_eq!(codes(5), [0, 1, 3]);
+        assert_eq!(codes(7), [0, 1, 2]);
+        assert_eq!(table.outcome, [0, 1 << 18, 1 << 20]);
+    }
+
+    #[test]
+    fn numbers_match_boolean_and_categorical_levels_without_their_decimals() {
+        let mut schema = schema();
+        schema.unit = PrivacyUnit::Row;
+        let coder = CellCoder::new(&schema.columns[1]).unwrap();
+        let mut codes = Vec::new();
+        let series = Series::new("treated".into(), [1.0f64, 0.0]);
+        assert!(code_series(&series, &coder, |coded| codes.push(coded.code)).is_ok());
+        assert_eq!(codes, [1, 0]);
+    }
+
+    #[test]
+    fn nulls_and_infinities_are_errors_with_their_row() {
+        let frame = |scores: [Option<f64>; 2]| {
+            df!("treated" => [1i64, 0], "age" => [20i64, 20], "region" => ["01", "01"],
+                "sex" => ["male", "male"], "score" => scores, "wage" => [1i64, 2])
+            .unwrap()
+        };
+        assert!(code(frame([Some(0.0), Some(1.0)])).is_ok());
+        let null = code(frame([Some(0.0), None])).unwrap_err();
+        assert!(
+            null.starts_with("t.parquet, row 2, column `score`: the cell is empty"),
+            "{null}"
+        );
+        let infinite = code(frame([Some(f64::INFINITY), None])).unwrap_err();
+        assert!(infinite.starts_with("t.parquet, row 1, column `score`: the cell is NaN"));
     }
 }

@@ -57,7 +57,8 @@ impl Layout {
                     column: name.clone(),
                 });
             }
-            if !known(name) && !(is_stack && index == 0) {
+            let is_imputation = is_stack && index == 0;
+            if !(known(name) || is_imputation) {
                 return Err(TableError::UnknownColumn {
                     file: file.into(),
                     column: name.clone(),

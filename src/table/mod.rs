@@ -24,10 +24,13 @@ mod csv;
 mod decode;
 mod error;
 mod frame;
+#[cfg(test)]
+mod fuzz;
 mod layout;
 mod parquet;
 mod read;
 mod record;
+mod series;
 mod sink;
 mod source;
 mod split;

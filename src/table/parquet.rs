@@ -2,9 +2,15 @@
 
 use super::TableError;
 use super::source::Progress;
-use polars::prelude::{DataFrame, ParquetReader, SerReader};
+use polars::prelude::{
+    ArrowDataType, DataFrame, ParquetReader, PolarsError, PolarsResult, SerReader,
+};
+use polars_parquet::parquet::metadata::ColumnChunkMetadata;
+use polars_parquet::parquet::page::CompressedPage;
+use polars_parquet::parquet::read::PageReader;
 use std::collections::BTreeMap;
 use std::fs::File;
+use std::io::{Cursor, Read, Seek, SeekFrom};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// The rows of a frame that are coded at once.
@@ -22,6 +28,8 @@ pub(super) struct RowGroups {
     groups: Vec<usize>,
     next_group: usize,
     read: Vec<usize>,
+    /// For each column whether its type is one that has a text.
+    readable: Vec<bool>,
     /// The row group at hand, and how much of it has been given out.
     frame: DataFrame,
     given: usize,
@@ -39,6 +47,8 @@ impl RowGroups {
             let mut reader = ParquetReader::new(file.try_clone()?);
             let schema = reader.schema()?;
             let header = schema.iter_names().map(|name| name.to_string()).collect();
+            let types = schema.iter_values().map(|field| is_readable(field.dtype()));
+            let types = types.collect();
             let metadata = reader.get_metadata()?;
             let pairs = metadata.key_value_metadata().iter().flatten();
             let pairs = pairs
@@ -46,9 +56,9 @@ impl RowGroups {
                 .map(|pair| (pair.key.clone(), pair.value.clone().unwrap_or_default()))
                 .collect();
             let groups = metadata.row_groups.iter().map(|group| group.num_rows());
-            Ok((header, pairs, groups.collect()))
+            Ok((header, types, pairs, groups.collect()))
         })?;
-        let (header, metadata, groups): (_, _, Vec<usize>) = opened;
+        let (header, readable, metadata, groups) = opened;
         Ok(RowGroups {
             file,
             name: name.to_owned(),
@@ -56,6 +66,7 @@ impl RowGroups {
             groups,
             next_group: 0,
             read: Vec::new(),
+            readable,
             frame: DataFrame::empty(),
             given: 0,
             first_row: 1,
@@ -64,9 +75,16 @@ impl RowGroups {
         })
     }
 
-    /// Chooses the columns to read.
-    pub(super) fn select(&mut self, read: Vec<usize>) {
+    /// Chooses the columns to read, all of which must be numbers, texts or booleans.
+    pub(super) fn select(&mut self, read: Vec<usize>) -> Result<(), TableError> {
+        if let Some(&column) = read.iter().find(|&&column| !self.readable[column]) {
+            return Err(TableError::ColumnType {
+                file: self.name.clone(),
+                column: self.header[column].clone(),
+            });
+        }
         self.read = read;
+        Ok(())
     }
 
     /// The next rows and the number of the first of them, or `None` at the end.
@@ -97,12 +115,36 @@ impl RowGroups {
         }
     }
 
+    /// Checks the pages of the row group at hand. Polars takes a page's number of values on trust, and a
+    /// negative one, in a damaged file, ends the process for want of memory, which nothing can catch.
+    fn check_pages(&self) -> PolarsResult<()> {
+        let mut file = self.file.try_clone()?;
+        let mut reader = ParquetReader::new(self.file.try_clone()?);
+        let group = &reader.get_metadata()?.row_groups[self.next_group];
+        for &column in &self.read {
+            let chunks = group.columns_under_root_iter(&self.header[column]);
+            for chunk in chunks.into_iter().flatten() {
+                let range = chunk.byte_range();
+                // A range beyond the file yields fewer bytes, of which the page reader complains.
+                let length = range.end.saturating_sub(range.start).min(self.length);
+                file.seek(SeekFrom::Start(range.start))?;
+                let mut bytes = Vec::new();
+                file.by_ref().take(length).read_to_end(&mut bytes)?;
+                if !pages_are_sound(chunk, bytes, group.num_rows()) {
+                    return Err(PolarsError::ComputeError("damaged page".into()));
+                }
+            }
+        }
+        Ok(())
+    }
+
     fn group(&self) -> Result<DataFrame, TableError> {
         let start = self.groups[..self.next_group]
             .iter()
             .fold(0usize, |sum, &rows| sum.saturating_add(rows));
         let rows = self.groups[self.next_group];
         let frame = contained(&self.name, || {
+            self.check_pages()?;
             ParquetReader::new(self.file.try_clone()?)
                 .with_projection(Some(self.read.clone()))
                 .with_slice(Some((start, rows)))
@@ -119,16 +161,107 @@ impl RowGroups {
     }
 }
 
+/// Whether the pages of a column's chunk hold, each, a number of values that the row group can have.
+fn pages_are_sound(chunk: &ColumnChunkMetadata, bytes: Vec<u8>, rows: usize) -> bool {
+    let pages = PageReader::new(Cursor::new(bytes.into()), chunk, Vec::new(), usize::MAX);
+    pages.into_iter().all(|page| match page {
+        Ok(CompressedPage::Data(page)) => page.num_values() <= rows,
+        Ok(CompressedPage::Dict(_)) => true,
+        Err(_) => false,
+    })
+}
+
+/// Whether a column of this type can be read: Polars' other types are compiled out, or have no text that
+/// a schema could mean.
+fn is_readable(dtype: &ArrowDataType) -> bool {
+    use ArrowDataType as T;
+    match dtype {
+        T::Null | T::Boolean | T::Utf8 | T::LargeUtf8 | T::Utf8View => true,
+        T::Int8 | T::Int16 | T::Int32 | T::Int64 => true,
+        T::UInt8 | T::UInt16 | T::UInt32 | T::UInt64 => true,
+        T::Float32 | T::Float64 => true,
+        T::Dictionary(_, values, _) => {
+            matches!(**values, T::Utf8 | T::LargeUtf8 | T::Utf8View)
+        }
+        _ => false,
+    }
+}
+
 /// Runs Polars' Parquet reader, which panics on some damaged files, and turns every failure into an error
 /// that says no more than that the file is damaged: Polars' own messages may quote what it read.
-fn contained<T>(
-    name: &str,
-    read: impl FnOnce() -> polars::prelude::PolarsResult<T>,
-) -> Result<T, TableError> {
+fn contained<T>(name: &str, read: impl FnOnce() -> PolarsResult<T>) -> Result<T, TableError> {
     match catch_unwind(AssertUnwindSafe(read)) {
         Ok(Ok(value)) => Ok(value),
         _ => Err(TableError::Parquet {
             file: name.to_owned(),
         }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::table::testing::schema;
+    use crate::table::{CodedTable, Source, TableError, read_unprotected};
+    use polars::prelude::{Categories, DataFrame, DataType, NamedFrom, ParquetWriter, Series, df};
+
+    fn read(mut frame: DataFrame) -> Result<CodedTable, TableError> {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        // Row groups of two rows.
+        ParquetWriter::new(file.as_file())
+            .with_row_group_size(Some(2))
+            .finish(&mut frame)
+            .unwrap();
+        let source = Source::Path(file.path().into());
+        read_unprotected(&source, None, &schema(), &|_| ()).map(|read| read.table)
+    }
+
+    fn frame(age: Series) -> DataFrame {
+        let categories = DataType::from_categories(Categories::global());
+        let sex = Series::new("sex".into(), ["male", "female", "NA", "male", "male"]);
+        df!(
+            "treated" => [true, false, true, false, true],
+            "age" => age,
+            "region" => ["01", "1", "01", "01", "x"],
+            "sex" => sex.cast(&categories).unwrap(),
+            "score" => [0.0f32, 0.25, -1.0, 0.5, 1.0],
+            "wage" => [0u32, 1, 2, 3, 4],
+        )
+        .unwrap()
+    }
+
+    #[test]
+    fn columns_of_every_type_with_a_text_are_read() {
+        let ages = Series::new("age".into(), [20i64, 40, 60, -9, 20]);
+        for dtype in [
+            DataType::Int8,
+            DataType::Int16,
+            DataType::Int32,
+            DataType::Float32,
+        ] {
+            let table = read(frame(ages.cast(&dtype).unwrap())).unwrap();
+            let codes = |column: usize| table.codes[column].clone().unwrap();
+            assert_eq!(table.rows, 5);
+            assert_eq!(codes(2), [0, 1, 2, 3, 0], "{dtype}");
+            assert_eq!(codes(3), [0, 2, 0, 0, 2]);
+            assert_eq!(codes(4), [0, 1, 2, 0, 0]);
+            assert_eq!(codes(5), [1, 2, 0, 3, 3]);
+        }
+    }
+
+    #[test]
+    fn other_types_are_named() {
+        let bytes = Series::new("age".into(), [&b"20"[..]; 5]);
+        let error = read(frame(bytes)).unwrap_err();
+        assert!(
+            matches!(&error, TableError::ColumnType { column, .. } if column == "age"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn errors_count_rows_through_row_groups() {
+        let ages = Series::new("age".into(), [20.0, 40.0, 60.0, 20.0, 20.5]);
+        let error = read(frame(ages)).unwrap_err().to_string();
+        assert!(error.contains("row 5, column `age`"), "{error}");
     }
 }

@@ -239,7 +239,7 @@ fn run(
 ) -> Result<(), TableError> {
     let layout = Layout::new(&input.name, &input.header, schema, purpose)?;
     if let InputKind::Parquet(groups) = &mut input.kind {
-        groups.select(layout.read.clone());
+        groups.select(layout.read.clone())?;
     }
     let coder = FrameCoder::new(schema, input.name.clone(), layout)?;
     let size = PIECES_PER_THREAD * rayon::current_num_threads();

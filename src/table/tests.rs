@@ -418,3 +418,28 @@ fn structural_zeros_are_enforced() {
         .to_string();
     assert!(message.contains("line 4: the record is in a combination of `age` and `sex`"));
 }
+
+#[test]
+fn packed_and_broken_files_are_explained() {
+    let folder = tempfile::tempdir().unwrap();
+    let read = |name: &str, bytes: &[u8]| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, bytes).unwrap();
+        read(&path, &schema(), split::PIECE).unwrap_err()
+    };
+    let pack = |bytes: &[u8]| {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        encoder.write_all(bytes).unwrap();
+        encoder.finish().unwrap()
+    };
+    let packed = read("t.gz", &pack(b"PAR1 and so on PAR1"));
+    assert!(matches!(packed, TableError::PackedParquet { .. }));
+    let whole = pack(b"treated,age,region,sex,score,wage\n1,20,01,male,0,0\n");
+    let cut = read("t.gz", &whole[..whole.len() - 9]);
+    assert!(matches!(cut, TableError::Read { .. }), "{cut}");
+    let damaged = read("t.parquet", b"PAR1 and so on PAR1");
+    assert!(matches!(damaged, TableError::Parquet { .. }));
+    let absent = Source::Path(folder.path().join("absent.csv"));
+    let absent = read_unprotected(&absent, None, &schema(), &silent).unwrap_err();
+    assert!(matches!(absent, TableError::Read { .. }));
+}

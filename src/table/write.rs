@@ -85,7 +85,7 @@ pub struct TableWriter {
 }
 
 enum Output {
-    Csv(Encoder),
+    Csv(Box<Encoder>),
     Parquet(Box<BatchedWriter<Stream>>),
 }
 
@@ -146,7 +146,7 @@ impl TableWriter {
             } else {
                 let mut encoder = Encoder::new(destination, stream)?;
                 CsvWriter::new(&mut encoder).finish(&mut header)?;
-                Output::Csv(encoder)
+                Output::Csv(Box::new(encoder))
             };
             Ok((sink, output))
         };
@@ -233,5 +233,60 @@ fn failed(name: &str, error: PolarsError) -> TableError {
     TableError::Write {
         file: name.to_owned(),
         source,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::table::testing::{schema, table};
+    use crate::table::{Source, read_unprotected};
+
+    #[test]
+    fn written_bytes_do_not_depend_on_threads() {
+        let folder = tempfile::tempdir().unwrap();
+        // Two blocks of random numbers.
+        let table = table((1 << 17) + 5, 8);
+        let mut written = Vec::new();
+        for threads in [1, 2, 3] {
+            let path = folder.path().join("t.csv");
+            let destination = Destination::Path(path.clone());
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
+            let write = || write(&table, &schema(), &destination, WriteOptions::default());
+            pool.build().unwrap().install(write).unwrap();
+            written.push(std::fs::read(path).unwrap());
+        }
+        assert!(written[0] == written[1] && written[1] == written[2]);
+        let header = b"treated,age,region,sex,score,wage\n";
+        assert!(written[0].starts_with(header));
+    }
+
+    #[test]
+    fn a_file_stays_as_it_was_until_the_new_one_is_complete() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("t.csv");
+        std::fs::write(&path, "old").unwrap();
+        let destination = Destination::Path(path.clone());
+        let options = WriteOptions::default();
+        let mut writer = TableWriter::create(&destination, &schema(), options.clone()).unwrap();
+        writer.append(&table(10, 9)).unwrap();
+        drop(writer);
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "old");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+
+        let mut writer = TableWriter::create(&destination, &schema(), options).unwrap();
+        writer.append(&table(10, 9)).unwrap();
+        writer.append(&table(7, 10)).unwrap();
+        writer.finish().unwrap();
+        let read = read_unprotected(&Source::Path(path.clone()), None, &schema(), &|_| ());
+        assert_eq!(read.unwrap().table.rows, 17);
+        let absent = folder.path().join("no").join("t.csv");
+        let error = write(
+            &table(1, 1),
+            &schema(),
+            &Destination::Path(absent),
+            WriteOptions::default(),
+        );
+        assert!(matches!(error, Err(TableError::Write { .. })));
     }
 }
