@@ -29,7 +29,10 @@ fn main() {
     let mut times: Vec<f64> = (0..REPETITIONS).map(|_| pipe(binary, &release)).collect();
     times.sort_by(f64::total_cmp);
     let median = times[REPETITIONS / 2];
-    println!("impute -m 100 | analyze: median {median:.3} s of {REPETITIONS} runs, {:.2} of the limit of {LIMIT} s", median / LIMIT);
+    println!(
+        "impute -m 100 | analyze: median {median:.3} s of {REPETITIONS} runs, {:.2} of the limit of {LIMIT} s",
+        median / LIMIT
+    );
 }
 
 /// One run of the pipe, in seconds.

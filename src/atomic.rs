@@ -143,6 +143,14 @@ impl AtomicFile {
         })))
     }
 
+    /// The file itself, for writers that need a handle of their own.
+    pub fn as_file(&self) -> &File {
+        match &self.0 {
+            Sink::Beside(beside) => beside.temporary.as_file(),
+            Sink::Direct(file) => file,
+        }
+    }
+
     /// Puts the file in its place: its bytes reach the disk, then it takes the target's name, then the
     /// directory reaches the disk.
     ///

@@ -30,7 +30,8 @@ pub struct GlobalArguments {
     /// Print no progress and no notes on standard error
     #[arg(long, short, global = true)]
     pub quiet: bool,
-    /// Number of threads (default: one per core); results do not depend on it
+    /// Number of threads (default: one per core; Polars, which reads and writes tables, has its own
+    /// POLARS_MAX_THREADS); results do not depend on it
     #[arg(long, global = true, value_name = "N")]
     pub threads: Option<std::num::NonZeroUsize>,
 }

@@ -340,11 +340,6 @@ fn row(
         treatment.level_name(key.arm as u16),
         treatment.level_name(0),
     );
-    let whom = if how.route == Route::Naive {
-        "the table"
-    } else {
-        "the confidential table"
-    };
     let total = combined.standard_error.powi(2);
     // U estimates V / r, or V itself where r does not apply.
     let finite = how.ratio.filter(|r| r.is_finite()).unwrap_or(1.0);
@@ -354,8 +349,8 @@ fn row(
         estimand: key.estimand,
         contrast: format!("{} {arm} - {reference}", treatment.name),
         population: match key.estimand {
-            Estimand::Ate => format!("all rows of {whom}"),
-            Estimand::Att => format!("rows of {whom} with {} = {arm}", treatment.name),
+            Estimand::Ate => "all rows".into(),
+            Estimand::Att => format!("rows with {} = {arm}", treatment.name),
         },
         route: how.route,
         estimator: key.estimator,

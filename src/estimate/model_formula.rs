@@ -53,47 +53,44 @@ fn conditional_moments(
     rows: &[Vec<u16>],
     arm: usize,
 ) -> Result<Vec<Unit>, EstimateError> {
-    let outcomes = context.values().len();
     let conditional = FullConditional::new(model, &[context.treatment(), context.outcome()])?;
     let mut table = vec![0.0; conditional.cells()];
     let count = rows.first().map_or(0, Vec::len);
-    let mut units = Vec::with_capacity(count);
-    for row in 0..count {
-        conditional.probabilities(|variable| rows[variable][row], &mut table)?;
-        let moments = |t: usize| {
-            let cells = &table[t * outcomes..(t + 1) * outcomes];
-            let mass: f64 = cells.iter().sum();
-            let first: f64 = cells.iter().zip(context.values()).map(|(p, y)| p * y).sum();
-            let second: f64 = cells
-                .iter()
-                .zip(context.squares())
-                .map(|(p, y)| p * y)
-                .sum();
-            (mass, first, second)
-        };
-        let (treated, reference) = (moments(arm), moments(0));
-        // A row whose covariates the model gives no mass to can't be sampled from it.
-        if treated.0 <= 0.0 || reference.0 <= 0.0 {
+    (0..count)
+        .map(|row| {
+            conditional.probabilities(|variable| rows[variable][row], &mut table)?;
+            unit(context, &table, arm)
+        })
+        .collect()
+}
+
+/// The moments of one row, from its joint probabilities of arm and outcome cell.
+fn unit(context: &ModelContext, table: &[f64], arm: usize) -> Result<Unit, EstimateError> {
+    let outcomes = context.values().len();
+    let moments = |t: usize| {
+        let cells = &table[t * outcomes..(t + 1) * outcomes];
+        let mass: f64 = cells.iter().sum();
+        let of = |values: &[f64]| cells.iter().zip(values).map(|(p, y)| p * y).sum::<f64>() / mass;
+        (mass, of(context.values()), of(context.squares()))
+    };
+    let arms = [moments(arm), moments(0)];
+    // Sampled rows have mass in the model, but an arm may have none among rows like them.
+    for (t, (mass, ..)) in [arm, 0].into_iter().zip(arms) {
+        if mass <= 0.0 {
             return Err(EstimateError::EmptyArm {
-                arm: context.arm_name(if treated.0 <= 0.0 { arm } else { 0 }),
+                arm: context.arm_name(t),
             });
         }
-        let regression = [treated.1 / treated.0, reference.1 / reference.0];
-        let variance = [
-            treated.2 / treated.0 - regression[0].powi(2),
-            reference.2 / reference.0 - regression[1].powi(2),
-        ];
-        let raw = [treated.0, reference.0];
-        let clip = |e: f64| e.clamp(Options::CLIP, 1.0 - Options::CLIP);
-        units.push(Unit {
-            propensity: raw.map(clip),
-            clipped: raw.iter().any(|&e| clip(e) != e),
-            treated: raw[0],
-            regression,
-            variance: variance.map(|v| v.max(0.0)),
-        });
     }
-    Ok(units)
+    let raw = arms.map(|(mass, ..)| mass);
+    let propensity = raw.map(|e| e.clamp(Options::CLIP, 1.0 - Options::CLIP));
+    Ok(Unit {
+        propensity,
+        clipped: propensity != raw,
+        treated: raw[0],
+        regression: arms.map(|(_, mean, _)| mean),
+        variance: arms.map(|(_, mean, square)| (square - mean * mean).max(0.0)),
+    })
 }
 
 fn effect(

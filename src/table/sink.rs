@@ -1,11 +1,9 @@
 //! Where written bytes go: a file that appears only when it is complete, or standard output.
 
 use super::write::Destination;
+use crate::atomic::AtomicFile;
 use flate2::write::GzEncoder;
-use std::fs::File;
 use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
-use tempfile::NamedTempFile;
 
 /// Few enough calls to the operating system that they do not show in a profile.
 const BUFFER: usize = 1 << 18;
@@ -15,11 +13,7 @@ const ZSTD_LEVEL: i32 = 3;
 
 /// A destination that is being written.
 pub(super) enum Sink {
-    /// A file beside the one to be written, which it replaces in the end.
-    File {
-        temporary: NamedTempFile,
-        path: PathBuf,
-    },
+    File(AtomicFile),
     Standard,
 }
 
@@ -28,24 +22,16 @@ pub(super) type Stream = BufWriter<Box<dyn Write + Send>>;
 
 impl Sink {
     pub(super) fn create(destination: &Destination) -> io::Result<Sink> {
-        let Destination::Path(path) = destination else {
-            return Ok(Sink::Standard);
-        };
-        let mut builder = tempfile::Builder::new();
-        builder.prefix(".dpcausal-");
-        // As other programs create files: readable as far as the user's mask allows.
-        #[cfg(unix)]
-        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-        Ok(Sink::File {
-            temporary: builder.tempfile_in(directory(path))?,
-            path: path.clone(),
-        })
+        match destination {
+            Destination::Path(path) => Ok(Sink::File(AtomicFile::create(path)?)),
+            Destination::Standard => Ok(Sink::Standard),
+        }
     }
 
     /// A stream into the sink. One at a time.
     pub(super) fn stream(&self) -> io::Result<Stream> {
         let target: Box<dyn Write + Send> = match self {
-            Sink::File { temporary, .. } => Box::new(temporary.as_file().try_clone()?),
+            Sink::File(file) => Box::new(file.as_file().try_clone()?),
             Sink::Standard => Box::new(io::stdout()),
         };
         Ok(BufWriter::with_capacity(BUFFER, target))
@@ -54,26 +40,10 @@ impl Sink {
     /// Puts the file in its place, after its bytes reached the disk. What was written to a stream must have
     /// been flushed.
     pub(super) fn commit(self) -> io::Result<()> {
-        let Sink::File { temporary, path } = self else {
-            return io::stdout().flush();
-        };
-        temporary.as_file().sync_all()?;
-        temporary.persist(&path).map_err(|failed| failed.error)?;
-        // The new name reaches the disk with the directory. Not every system can sync one; the file is
-        // whole in any case.
-        if cfg!(unix)
-            && let Ok(directory) = File::open(directory(&path))
-        {
-            let _ = directory.sync_all();
+        match self {
+            Sink::File(file) => file.commit(),
+            Sink::Standard => io::stdout().flush(),
         }
-        Ok(())
-    }
-}
-
-fn directory(path: &Path) -> &Path {
-    match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
     }
 }
 
