@@ -33,13 +33,20 @@ fn a_loose_budget_gives_the_real_effect() {
         (private / truth - 1.0).abs() < 0.05,
         "{private} against {truth}"
     );
-    // The published difference in means of the Dehejia-Wahba sample.
+    // The published difference in means of the Dehejia-Wahba sample, less what clamping the one trained
+    // man beyond the public bound (60,307.93 dollars, of 185 men) takes off it.
     let difference = estimate(&real, "ate", "difference-in-means");
-    assert!((difference - 1794.34).abs() < 0.05, "{difference}");
+    assert!(
+        (difference - (1794.34 - 307.93 / 185.0)).abs() < 0.05,
+        "{difference}"
+    );
 }
 
+/// What keeps the observational sample's answer from the real one at any budget is the association of
+/// covariates that the workload does not measure: the observational workload's four further pairs take
+/// most of the gap away.
 #[test]
-fn the_observational_sample_at_a_loose_budget() {
+fn pairs_close_the_gap_of_the_observational_sample() {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
     let folder = root.join("../shared/data/lalonde");
     if !folder.exists() {
@@ -59,18 +66,27 @@ fn the_observational_sample_at_a_loose_budget() {
         "schema.yaml",
         schema.replace("rows: 445", &format!("rows: {rows}")),
     );
-    scratch.run("measure observational.csv --schema schema.yaml --workload workload.yaml --epsilon 100 --insecure-seed 7 -o release.json");
-    let released = scratch.run("analyze release.json --json -q").json();
+    let wide =
+        std::fs::read(root.join("workloads/lalonde-observational.yaml")).expect("a workload");
+    scratch.write("wide.yaml", wide);
     let real = scratch
         .run("analyze observational.csv --schema schema.yaml --json")
         .json();
-    for estimand in ["ate", "att"] {
-        let (private, truth) = (
-            estimate(&released, estimand, "regression"),
-            estimate(&real, estimand, "regression"),
-        );
-        eprintln!("{estimand}: {private} against {truth}");
-    }
+    let truth = estimate(&real, "att", "regression");
+    let gap = |workload: &str| {
+        // A budget without noise to speak of: what is left is the model's approximation.
+        let measure = "measure observational.csv --schema schema.yaml --epsilon 100000 --insecure-seed 7 -o release.json";
+        scratch.run(&format!("{measure} --workload {workload}"));
+        let page = scratch
+            .run("analyze release.json --json -q -m 2 --accept-unconverged")
+            .json();
+        (estimate(&page, "att", "regression") - truth).abs()
+    };
+    let (narrow, wide) = (gap("workload.yaml"), gap("wide.yaml"));
+    assert!(
+        wide < 0.15 * truth && wide < narrow / 5.0,
+        "{wide} of {truth}, {narrow} with fewer pairs"
+    );
 }
 
 #[test]

@@ -41,13 +41,20 @@ type Row = ([u16; 5], u32);
 fn rows(numeric: bool) -> Vec<Row> {
     let scale = SCALE as u32;
     // Bins of the numeric outcome: 0..=4 and 5..=10 of 0..=10.
-    let outcomes: Vec<(u16, u32)> =
-        if numeric { vec![(0, 0), (0, scale / 3), (1, scale / 2), (1, scale)] } else { vec![(0, 0), (1, scale)] };
+    let outcomes: Vec<(u16, u32)> = if numeric {
+        vec![(0, 0), (0, scale / 3), (1, scale / 2), (1, scale)]
+    } else {
+        vec![(0, 0), (1, scale)]
+    };
     let mut rows = Vec::new();
     for treat in 0..2 {
         for sex in 0..2 {
             for region in 0..3 {
-                rows.extend(outcomes.iter().map(|&(bin, y)| ([0, treat, sex, region, bin], y)));
+                rows.extend(
+                    outcomes
+                        .iter()
+                        .map(|&(bin, y)| ([0, treat, sex, region, bin], y)),
+                );
             }
         }
     }
@@ -70,10 +77,19 @@ fn squared(values: impl Iterator<Item = i64>) -> u128 {
 
 /// For each query: its name, the stated squared sensitivity, and the largest squared distance found.
 fn stated_and_found(unit: &str, numeric: bool, adjacency: &str) -> Vec<(String, u128, u128)> {
-    let outcome = if numeric { "type: integer, bounds: [0, 10], bins: [0, 5, 10]" } else { "type: boolean" };
+    let outcome = if numeric {
+        "type: integer, bounds: [0, 10], bins: [0, 5, 10]"
+    } else {
+        "type: boolean"
+    };
     let schema = SCHEMA.replace("UNIT", unit).replace("OUTCOME", outcome);
     let (schema, _) = Schema::parse(&schema, "schema").expect("a schema");
-    let (workload, _) = Workload::parse(&WORKLOAD.replace("ADJACENCY", adjacency), "workload", &schema).expect("a workload");
+    let (workload, _) = Workload::parse(
+        &WORKLOAD.replace("ADJACENCY", adjacency),
+        "workload",
+        &schema,
+    )
+    .expect("a workload");
     let guarantee = Guarantee::new(Budget::gdp(1.0).expect("a budget"), &schema);
     let plan = Plan::new(schema, workload, guarantee).expect("a plan");
     let rows = rows(numeric);
@@ -85,17 +101,32 @@ fn stated_and_found(unit: &str, numeric: bool, adjacency: &str) -> Vec<(String, 
         }
     }
     let queries = plan.queries();
-    let answers: Vec<Vec<Vec<i64>>> =
-        units.iter().map(|unit| tabulate(&table(unit), &plan.schema, &queries).expect("answers")).collect();
+    let answers: Vec<Vec<Vec<i64>>> = units
+        .iter()
+        .map(|unit| tabulate(&table(unit), &plan.schema, &queries).expect("answers"))
+        .collect();
     let largest = |q: usize| -> u128 {
         if adjacency == "add-remove" {
-            return answers.iter().map(|a| squared(a[q].iter().copied())).max().unwrap_or(0);
+            return answers
+                .iter()
+                .map(|a| squared(a[q].iter().copied()))
+                .max()
+                .unwrap_or(0);
         }
-        let distance = |a: &Vec<Vec<i64>>, b: &Vec<Vec<i64>>| squared(a[q].iter().zip(&b[q]).map(|(x, y)| x - y));
-        answers.iter().enumerate().flat_map(|(i, a)| answers[..i].iter().map(move |b| distance(a, b))).max().unwrap_or(0)
+        let distance = |a: &Vec<Vec<i64>>, b: &Vec<Vec<i64>>| {
+            squared(a[q].iter().zip(&b[q]).map(|(x, y)| x - y))
+        };
+        answers
+            .iter()
+            .enumerate()
+            .flat_map(|(i, a)| answers[..i].iter().map(move |b| distance(a, b)))
+            .max()
+            .unwrap_or(0)
     };
     let stated = |q: usize| plan.measurements[q].mechanism.sensitivity().squared();
-    (0..queries.len()).map(|q| (queries[q].name.clone(), stated(q), largest(q))).collect()
+    (0..queries.len())
+        .map(|q| (queries[q].name.clone(), stated(q), largest(q)))
+        .collect()
 }
 
 #[test]
@@ -106,7 +137,8 @@ fn no_neighbours_are_further_apart_than_stated() {
                 let blocks = stated_and_found(unit, numeric, adjacency);
                 assert_eq!(blocks.len(), if numeric { 6 } else { 4 });
                 for (name, stated, found) in blocks {
-                    let context = format!("{name}, {adjacency}, {unit}: {found} found, {stated} stated");
+                    let context =
+                        format!("{name}, {adjacency}, {unit}: {found} found, {stated} stated");
                     assert!(found <= stated, "{context}");
                     // The bound is attained, up to rounding of fixed-point outcomes.
                     assert!(found as f64 >= 0.99 * stated as f64, "{context}");
