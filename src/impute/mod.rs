@@ -96,7 +96,7 @@ impl BaseFit {
     fn draw_values(&self, seed: u64, k: u64) -> Vec<f64> {
         let mut random = stream(seed, Purpose::Posterior, k);
         let targets = self.calibrator.targets();
-        let noisy = |(value, sigma): (&f64, &f64)| {
+        let noisy = |(value, sigma): (&f64, f64)| {
             let z: f64 = StandardNormal.sample(&mut random);
             value + sigma * z
         };

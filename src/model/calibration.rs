@@ -27,8 +27,10 @@ pub struct Calibrator {
     /// The reference measure's log normalising constant.
     reference_log_z: f64,
     pub(super) statistics: Statistics,
-    /// One standard deviation per value.
+    /// `sqrt(g)` times the standard deviation of each value.
     pub(super) sigma: Vec<f64>,
+    /// `g`.
+    entropy_weight: f64,
     pub(super) values: Vec<f64>,
     total: f64,
     degrees_of_freedom: usize,
@@ -129,9 +131,10 @@ impl Calibrator {
         }
         let measurements = &problem.measurements;
         let statistics = Statistics::new(&domain, &propagation, measurements);
+        let scale = problem.entropy_weight.sqrt();
         let sigma = measurements
             .iter()
-            .flat_map(|m| std::iter::repeat_n(m.sigma, m.values.len()))
+            .flat_map(|m| std::iter::repeat_n(m.sigma * scale, m.values.len()))
             .collect();
         let values = measurements.iter().flat_map(|m| m.values.iter().copied());
         Ok(Calibrator {
@@ -139,6 +142,7 @@ impl Calibrator {
             reference_log_z,
             statistics,
             sigma,
+            entropy_weight: problem.entropy_weight,
             values: values.collect(),
             total: problem.total,
             degrees_of_freedom: degrees_of_freedom(&domain, measurements),
@@ -160,8 +164,9 @@ impl Calibrator {
     }
 
     /// The standard deviation of each value, in records.
-    pub fn sigma(&self) -> &[f64] {
-        &self.sigma
+    pub fn sigma(&self) -> impl Iterator<Item = f64> + '_ {
+        let scale = self.entropy_weight.sqrt();
+        self.sigma.iter().map(move |sigma| sigma / scale)
     }
 
     /// The junction tree.
@@ -209,6 +214,9 @@ impl Calibrator {
         });
         let (domain, tree) = (&self.structure.domain, self.junction_tree());
         let mut diagnostics = Diagnostics::new(domain, tree, -result.state.cost, standardised);
+        // The residuals were divided by `sqrt(g) sigma`.
+        diagnostics.chi_square *= self.entropy_weight;
+        diagnostics.max_residual *= self.entropy_weight.sqrt();
         diagnostics.degrees_of_freedom = self.degrees_of_freedom;
         diagnostics.iterations = result.state.iter;
         diagnostics.evaluations = result.solver.evaluations;

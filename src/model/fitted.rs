@@ -294,6 +294,7 @@ mod tests {
             measurements: vec![],
             total: 10.0,
             max_cells: 1000,
+            entropy_weight: 1.0,
         };
         let model = Calibrator::new(problem).unwrap().reference_model();
         let uniform = model.marginal(&[5, 0, 3]).unwrap();

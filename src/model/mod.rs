@@ -11,11 +11,16 @@
 //! distribution that minimises
 //!
 //! ```text
-//! P(p) = n KL(p || r) + 1/2 sum_i ((q~_i - n (Q p)_i) / sigma_i)^2 .
+//! P(p) = g n KL(p || r) + 1/2 sum_i ((q~_i - n (Q p)_i) / sigma_i)^2 .
 //! ```
 //!
+//! The weight `g` ([`Problem::entropy_weight`]) says how hard the solution is pulled towards the reference: a
+//! fitted value misses its measurement by `g sigma_i^2` times its log potential. Dividing by `g` shows that
+//! it is the problem with `g = 1` and `sqrt(g) sigma_i` in the place of `sigma_i`, so below `g = 1`, and the
+//! dual and the gap of [`Diagnostics`] are in units of `g`; its residuals are divided by `sigma_i` itself.
+//!
 //! The second term is minus the log-likelihood of the measurements, the first that of a multinomial
-//! sample's shape (Sanov): the solution is a maximum-a-posteriori table. Noisy values are usually
+//! sample's shape (Sanov): with `g = 1` the solution is a maximum-a-posteriori table. Noisy values are usually
 //! infeasible (negative counts, margins that disagree); the problem has a solution all the same, and
 //! only one.
 //!

@@ -27,6 +27,8 @@ pub struct Problem {
     /// The largest number of cells that the model's cliques, or a marginal computed from it, may have.
     /// One cell of a model costs 16 bytes, and 8 more during calibration.
     pub max_cells: u64,
+    /// The weight `g > 0` of the relative entropy against the misfit; see the room's documentation.
+    pub entropy_weight: f64,
 }
 
 impl ReferenceFactor {
@@ -90,6 +92,11 @@ impl Problem {
     /// See [`Measurement::check`]; besides, a reference factor needs one weight per cell, none of them
     /// NaN or `+inf`, and the total must be positive and finite.
     pub fn check(&self) -> Result<(), ModelError> {
+        if !(self.entropy_weight.is_finite() && self.entropy_weight > 0.0) {
+            return Err(ModelError::NotFinite {
+                context: "the weight of the entropy".into(),
+            });
+        }
         for factor in &self.reference {
             self.domain.check(&factor.variables, "a reference factor")?;
             let cells = self.domain.cells(&factor.variables);

@@ -268,6 +268,7 @@ mod tests {
             measurements: vec![],
             total: 1.0,
             max_cells: 1000,
+            entropy_weight: 1.0,
         };
         Calibrator::new(problem).unwrap().reference_model()
     }
@@ -370,6 +371,7 @@ mod tests {
             measurements: vec![],
             total: 1.0,
             max_cells: 100,
+            entropy_weight: 1.0,
         };
         let model = Calibrator::new(problem).unwrap().reference_model();
         let columns = model.sample(1200, 5).unwrap();

@@ -28,6 +28,7 @@ pub(crate) fn random_problem(seed: u64) -> Problem {
         measurements,
         total,
         max_cells: 100_000,
+        entropy_weight: 1.0,
     }
 }
 
