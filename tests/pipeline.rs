@@ -75,10 +75,10 @@ fn pairs_close_the_gap_of_the_observational_sample() {
     let truth = estimate(&real, "att", "regression");
     let gap = |workload: &str| {
         // A budget without noise to speak of: what is left is the model's approximation.
-        let measure = "measure observational.csv --schema schema.yaml --epsilon 100000 --insecure-seed 7 -o release.json";
+        let measure = "measure observational.csv --schema schema.yaml --epsilon 1000 --insecure-seed 7 -o release.json";
         scratch.run(&format!("{measure} --workload {workload}"));
         let page = scratch
-            .run("analyze release.json --json -q -m 2 --accept-unconverged")
+            .run("analyze release.json --json -q -m 20 --estimator regression")
             .json();
         (estimate(&page, "att", "regression") - truth).abs()
     };
