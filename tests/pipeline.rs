@@ -20,19 +20,30 @@ fn estimate(page: &Value, estimand: &str, estimator: &str) -> f64 {
 #[test]
 fn a_loose_budget_gives_the_real_effect() {
     let scratch = Scratch::new();
-    scratch.measure("release.json", 100.0);
-    let released = scratch.run("analyze release.json --json -q").json();
     let real = scratch
         .run("analyze lalonde.csv --schema schema.yaml --json")
         .json();
-    let (private, truth) = (
-        estimate(&released, "ate", "regression"),
-        estimate(&real, "ate", "regression"),
-    );
-    assert!(
-        (private / truth - 1.0).abs() < 0.05,
-        "{private} against {truth}"
-    );
+    // At epsilon = 100 the noise of one release still moves an estimate by 4 to 6 % (sd), so means over eight
+    // releases are compared: standard error 2 %.
+    const RELEASES: u32 = 8;
+    let estimators = ["regression", "difference-in-means"];
+    let mut means = [0.0; 2];
+    for seed in 1..=RELEASES {
+        let measure = "measure lalonde.csv --schema schema.yaml --workload workload.yaml --epsilon 100 -o release.json";
+        scratch.run(&format!("{measure} --insecure-seed {seed}"));
+        let released = scratch.run("analyze release.json --json -q -m 20").json();
+        for (mean, estimator) in means.iter_mut().zip(estimators) {
+            *mean += estimate(&released, "ate", estimator) / f64::from(RELEASES);
+        }
+    }
+    for (mean, estimator) in means.into_iter().zip(estimators) {
+        let truth = estimate(&real, "ate", estimator);
+        eprintln!("{estimator}: {mean} against {truth}");
+        assert!(
+            (mean / truth - 1.0).abs() < 0.05,
+            "{estimator}: {mean} against {truth}"
+        );
+    }
     // The published difference in means of the Dehejia-Wahba sample, less what clamping the one trained
     // man beyond the public bound (60,307.93 dollars, of 185 men) takes off it.
     let difference = estimate(&real, "ate", "difference-in-means");
