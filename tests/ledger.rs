@@ -8,6 +8,11 @@ use std::process::{Command, Stdio};
 
 /// `measure` with this epsilon into this file, not yet run.
 fn measure(scratch: &Scratch, epsilon: &str, output: &str) -> Command {
+    measure_with(scratch, ["--epsilon", epsilon], output)
+}
+
+/// `measure` with this budget into this file, not yet run.
+fn measure_with(scratch: &Scratch, budget: [&str; 2], output: &str) -> Command {
     let mut command = Command::new(assert_cmd::cargo::cargo_bin!("dpcausal"));
     command
         .current_dir(scratch.path(""))
@@ -19,15 +24,8 @@ fn measure(scratch: &Scratch, epsilon: &str, output: &str) -> Command {
             "--workload",
             "workload.yaml",
         ])
-        .args([
-            "--epsilon",
-            epsilon,
-            "--ledger",
-            "ledger.jsonl",
-            "-o",
-            output,
-            "-q",
-        ])
+        .args(budget)
+        .args(["--ledger", "ledger.jsonl", "-o", output, "-q"])
         .stdout(Stdio::null())
         .stderr(Stdio::null());
     command
@@ -104,27 +102,8 @@ fn concurrent_runs_never_exceed_the_budget() {
     scratch.run("ledger init ledger.jsonl --mu 1");
     let mut children = Vec::new();
     for run in 0..32 {
-        let mut command = Command::new(assert_cmd::cargo::cargo_bin!("dpcausal"));
-        command
-            .current_dir(scratch.path(""))
-            .args([
-                "measure",
-                "lalonde.csv",
-                "--schema",
-                "schema.yaml",
-                "--workload",
-                "workload.yaml",
-                "--mu",
-                "0.31622776601683794",
-            ])
-            .args([
-                "--ledger",
-                "ledger.jsonl",
-                "-q",
-                "-o",
-                &format!("release-{run}.json"),
-            ])
-            .stderr(Stdio::null());
+        let output = format!("release-{run}.json");
+        let mut command = measure_with(&scratch, ["--mu", "0.31622776601683794"], &output);
         children.push(command.spawn().expect("it starts"));
     }
     let codes: Vec<i32> = children

@@ -70,7 +70,7 @@ pub fn authorise(plan: &Plan, ledger: Option<&Path>) -> Result<Authorisation, Fa
         Some(path) => {
             let entry = Entry {
                 release,
-                mechanism: "causal".into(),
+                mechanism: plan.workload.mechanism_name().into(),
                 accountant: plan.workload.accountant,
                 adjacency: plan.workload.adjacency,
                 unit: unit(&plan.schema),

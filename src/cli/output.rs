@@ -89,6 +89,8 @@ impl Destination {
     pub fn check(&self) -> anyhow::Result<()> {
         match self {
             Destination::Stdout => Ok(()),
+            // Opening and closing a pipe would tell its reader that nothing follows.
+            Destination::File(path) if path.exists() && !path.is_file() && !path.is_dir() => Ok(()),
             Destination::File(path) => AtomicFile::create(path).map(drop).map_err(|error| {
                 let advice = self.advice(&error);
                 anyhow::Error::new(error).context(format!("can't write {self}{advice}"))

@@ -87,7 +87,7 @@ pub fn run(
     Ok(Release {
         format: FORMAT.into(),
         id: accountant.release().clone(),
-        mechanism: "causal".into(),
+        mechanism: plan.workload.mechanism_name().into(),
         provenance: Provenance {
             program: env!("CARGO_PKG_NAME").into(),
             version: env!("CARGO_PKG_VERSION").into(),
