@@ -97,6 +97,7 @@ fn schema() -> Schema {
         title: None,
         unit: PrivacyUnit::Row,
         rows: None,
+        design: Default::default(),
         columns: categorical.chain(numeric).collect(),
         structural_zeros: Vec::new(),
     }

@@ -67,7 +67,7 @@ fn table(rows: &[Row]) -> CodedTable {
         rows: rows.len(),
         codes: (0..5).map(column).collect(),
         outcome: rows.iter().map(|(_, y)| *y).collect(),
-        imputation: None,
+        ..CodedTable::default()
     }
 }
 

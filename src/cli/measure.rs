@@ -7,7 +7,7 @@ use super::output::Destination;
 use super::progress::Progress;
 use super::status::{ExitStatus, Failure, OrStatus};
 use super::{GlobalArguments, note};
-use crate::measure::{self, Documents, Plan};
+use crate::measure::{self, Counted, Documents, Plan};
 use crate::privacy::{Authorisation, Entry, Ledger, NoiseSource, PrivacyError, ReleaseId};
 use crate::release::Release;
 use crate::report::numbers::size;
@@ -43,23 +43,41 @@ fn measure_table(
 ) -> Result<Release, Failure> {
     let progress = Progress::spinner("reading", global.quiet);
     let source = source(&arguments.data);
-    let answers = table::answer(
-        &source,
-        arguments.format.map(Into::into),
-        &plan.schema,
-        &plan.queries(),
-        &|read| {
-            let of = read
-                .total_bytes
-                .map_or(String::new(), |total| format!(" of {}", size(total)));
-            progress.message(format!("{}{of}", size(read.bytes_read)));
-        },
-    )
-    .or_status(ExitStatus::Data)?;
+    let format = arguments.format.map(Into::into);
+    let report = |read: table::Progress| {
+        let of = read
+            .total_bytes
+            .map_or(String::new(), |total| format!(" of {}", size(total)));
+        progress.message(format!("{}{of}", size(read.bytes_read)));
+    };
+    let counted = count(plan, &source, format, &report).or_status(ExitStatus::Data)?;
     drop(progress);
     let authorisation = authorise(plan, arguments.ledger.as_deref())?;
-    measure::run(plan, documents, answers, authorisation, &mut noise)
+    measure::run(plan, documents, counted, authorisation, &mut noise)
         .or_status(ExitStatus::Internal)
+}
+
+/// Reads the table once: counts it and, where the plan asks for more, keeps its coded rows.
+pub fn count(
+    plan: &Plan,
+    source: &table::Source,
+    format: Option<table::Format>,
+    progress: &(dyn Fn(table::Progress) + Sync),
+) -> Result<Counted, table::TableError> {
+    let queries = plan.queries();
+    if plan.keeps_rows() {
+        let (answers, rows) =
+            table::answer_and_keep(source, format, &plan.schema, &queries, progress)?;
+        return Ok(Counted {
+            answers,
+            rows: Some(rows),
+        });
+    }
+    let answers = table::answer(source, format, &plan.schema, &queries, progress)?;
+    Ok(Counted {
+        answers,
+        rows: None,
+    })
 }
 
 /// Has the ledger record the plan's whole cost; only then may noise be drawn.
@@ -71,7 +89,7 @@ pub fn authorise(plan: &Plan, ledger: Option<&Path>) -> Result<Authorisation, Fa
             let entry = Entry {
                 release,
                 mechanism: plan.workload.mechanism_name().into(),
-                accountant: plan.workload.accountant,
+                accountant: plan.accountant(),
                 adjacency: plan.workload.adjacency,
                 unit: unit(&plan.schema),
                 cost: plan.cost,

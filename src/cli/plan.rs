@@ -56,7 +56,56 @@ pub fn run(arguments: &PlanArguments) -> Result<(), Failure> {
 }
 
 fn page(plan: &Plan) -> Result<Page, Failure> {
+    let (cells, largest_clique) = model_size(plan)?;
+    let total = 2.0 * plan.cost.rho();
+    let microdata = plan.measurements.iter().map(|m| Line {
+        block: m.block.to_string(),
+        measurement: m.query.name.clone(),
+        cells: m.cells,
+        sensitivity: m.mechanism.sensitivity().squared_records().sqrt(),
+        sigma: m.mechanism.standard_deviation_records(),
+        mu_squared: m.mechanism.cost().gaussian_mu_squared(),
+        share: m.mechanism.cost().gaussian_mu_squared() / total,
+    });
+    let stages = plan
+        .effects
+        .iter()
+        .flat_map(|effects| effects.lines(&plan.schema, plan.workload.adjacency))
+        .map(|line| Line {
+            block: "effects".into(),
+            measurement: line.stage.to_string(),
+            cells: line.cells,
+            sensitivity: line.sensitivity,
+            sigma: line.sigma,
+            mu_squared: line.charge,
+            share: line.charge / total,
+        });
+    let measurements = stages.chain(microdata).collect();
+    Ok(Page {
+        adjacency: plan.workload.adjacency.to_string(),
+        accountant: plan.accountant().to_string(),
+        measurements,
+        mu: total.sqrt(),
+        rho: total / 2.0,
+        epsilon: plan
+            .guarantee
+            .epsilon(plan.cost)
+            .or_status(ExitStatus::Usage)?,
+        delta: plan.guarantee.delta,
+        model_cells: cells,
+        model_largest_clique: largest_clique,
+        // Marginals, conditionals and, during calibration, potentials: three doubles per cell.
+        model_bytes: cells.saturating_mul(24),
+    })
+}
+
+/// The cells of the microdata model's junction tree and the columns of its largest clique; nothing where the
+/// workload has no microdata.
+fn model_size(plan: &Plan) -> Result<(u64, Vec<String>), Failure> {
     let queries = plan.queries();
+    if queries.is_empty() {
+        return Ok((0, Vec::new()));
+    }
     let max_cells = plan.workload.max_cells;
     let variables = Variables::new(&plan.schema, &queries).or_status(ExitStatus::Usage)?;
     let sets = variables
@@ -67,38 +116,8 @@ fn page(plan: &Plan) -> Result<Page, Failure> {
         .or_status(ExitStatus::Usage)?;
     // Within the limit, which is a u64.
     let cells = u64::try_from(tree.cells()).unwrap_or(u64::MAX);
-    let total = plan.cost.gaussian_mu_squared();
-    let measurements = plan
-        .measurements
-        .iter()
-        .map(|m| Line {
-            block: m.block.to_string(),
-            measurement: m.query.name.clone(),
-            cells: m.cells,
-            sensitivity: m.mechanism.sensitivity().squared_records().sqrt(),
-            sigma: m.mechanism.standard_deviation_records(),
-            mu_squared: m.mechanism.cost().gaussian_mu_squared(),
-            share: m.mechanism.cost().gaussian_mu_squared() / total,
-        })
-        .collect();
-    Ok(Page {
-        adjacency: plan.workload.adjacency.to_string(),
-        accountant: plan.workload.accountant.to_string(),
-        measurements,
-        mu: total.sqrt(),
-        rho: total / 2.0,
-        epsilon: plan
-            .guarantee
-            .epsilon(plan.cost)
-            .or_status(ExitStatus::Usage)?,
-        delta: plan.guarantee.delta,
-        model_cells: cells,
-        model_largest_clique: variables
-            .domain
-            .names_of(&tree.cliques()[tree.largest_clique()]),
-        // Marginals, conditionals and, during calibration, potentials: three doubles per cell.
-        model_bytes: cells.saturating_mul(24),
-    })
+    let clique = &tree.cliques()[tree.largest_clique()];
+    Ok((cells, variables.domain.names_of(clique)))
 }
 
 fn table(page: &Page) -> Table {
@@ -145,11 +164,19 @@ fn table(page: &Page) -> Table {
         page.accountant
     ));
     table.note("Sensitivity and sigma are in records; no data were read.");
-    table.note(format!(
-        "Model: {} cells, about {}; largest clique: {}.",
-        integer(page.model_cells),
-        size(page.model_bytes),
-        page.model_largest_clique.join(" x ")
-    ));
+    if page.measurements.iter().any(|line| line.block == "effects") {
+        table.note(
+            "Effects: stages with outcome residuals are shown for a clip of half the outcome's range (2 is the \
+             range); the release lowers it to a few residual scales, and their noise with it.",
+        );
+    }
+    if page.model_cells > 0 {
+        table.note(format!(
+            "Model: {} cells, about {}; largest clique: {}.",
+            integer(page.model_cells),
+            size(page.model_bytes),
+            page.model_largest_clique.join(" x ")
+        ));
+    }
     table
 }

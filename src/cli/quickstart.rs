@@ -8,7 +8,7 @@ use super::analyze::{EffectsPage, outcome_of};
 use super::args::{BudgetArguments, QuickstartArguments};
 use super::documents::read_budget;
 use super::impute::draw_models;
-use super::measure::{authorise, noise_source};
+use super::measure::{authorise, count, noise_source};
 use super::output::Destination;
 use super::progress::Progress;
 use super::reconstruct::{calibrate, write_table};
@@ -90,15 +90,14 @@ fn measure(
     }
     let progress = Progress::spinner("measuring", global.quiet);
     let source = Source::Path(folder.join("lalonde.csv"));
-    let answers = table::answer(&source, None, &plan.schema, &plan.queries(), &|_| ())
-        .or_status(ExitStatus::Internal)?;
+    let counted = count(&plan, &source, None, &|_| ()).or_status(ExitStatus::Internal)?;
     let mut noise = noise_source(arguments.insecure_seed, global)?;
     let authorisation = authorise(&plan, Some(&ledger))?;
     let documents = Documents {
         schema: schema_file,
         workload: workload_file,
     };
-    let release = measure::run(&plan, documents, answers, authorisation, &mut noise)
+    let release = measure::run(&plan, documents, counted, authorisation, &mut noise)
         .or_status(ExitStatus::Internal)?;
     drop(progress);
     let text = release.to_json();

@@ -62,6 +62,13 @@ pub fn calibrate(
     accept_unconverged: bool,
     global: GlobalArguments,
 ) -> Result<BaseFit, Failure> {
+    if release.document.measurements.is_empty() {
+        return Err(Failure::because(
+            ExitStatus::Usage,
+            "this release measured effects and no microdata, so there is no model to sample from; read its \
+             effects with `dpcausal analyze`, or measure with `blocks` in the workload",
+        ));
+    }
     let released = Released::new(release).or_status(ExitStatus::Usage)?;
     let progress = Progress::spinner("calibrating", global.quiet);
     let fit = BaseFit::new(released, &mut |iteration, gap| {

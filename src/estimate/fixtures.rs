@@ -56,6 +56,7 @@ pub fn schema(columns: Vec<Column>) -> Schema {
         title: None,
         unit: PrivacyUnit::Row,
         rows: None,
+        design: Default::default(),
         columns,
         structural_zeros: vec![],
     }
@@ -71,5 +72,6 @@ pub fn table(mut codes: Vec<Vec<u16>>, outcome: &[f64]) -> CodedTable {
         codes: codes.into_iter().map(Some).collect(),
         outcome: outcome.iter().map(scaled).collect(),
         imputation: None,
+        ..CodedTable::default()
     }
 }

@@ -1,9 +1,11 @@
 //! What to measure and when: from schema and workload to a plan, from a plan and data to a release.
 //!
 //! A [`Plan`] is made of public quantities only and can be looked at before any data are touched.
-//! [`run`] counts the data in one pass, has the ledger record the whole cost, and only then draws noise.
+//! Counting is done in one pass; the ledger records the whole cost; only then [`run`] draws noise. Mechanisms
+//! whose later questions depend on earlier noisy answers have the coded rows kept beside the counts.
 
 mod causal;
+pub mod effects;
 mod plan;
 
 pub use plan::{Guarantee, Plan, PlannedMeasurement, default_delta};
@@ -13,6 +15,7 @@ use crate::release::{
     Accounting, DeploymentCard, FORMAT, MeasuredAxis, Measurement, Provenance, Release,
 };
 use crate::schema::{Query, SCALE, SchemaFile};
+use crate::table::CodedTable;
 use crate::workload::WorkloadFile;
 
 /// Why a plan can't be made or carried out.
@@ -43,9 +46,17 @@ pub struct Documents {
     pub workload: WorkloadFile,
 }
 
+/// What was counted for a plan.
+pub struct Counted {
+    /// The exact answers to [`Plan::queries`], in order.
+    pub answers: Confidential<Vec<Vec<i64>>>,
+    /// The coded rows, with the values of numeric covariates, where [`Plan::keeps_rows`].
+    pub rows: Option<Confidential<CodedTable>>,
+}
+
 /// Draws the noise of a plan and writes the release.
 ///
-/// `answers` holds the exact answers to `plan.queries()`, in order. The authorisation stands for the
+/// `counted` is of the table and the plan. The authorisation stands for the
 /// whole cost of the plan: whoever holds it has the charge in the ledger already (or declined one).
 ///
 /// # Errors
@@ -53,13 +64,13 @@ pub struct Documents {
 pub fn run(
     plan: &Plan,
     documents: Documents,
-    answers: Confidential<Vec<Vec<i64>>>,
+    counted: Counted,
     authorisation: Authorisation,
     noise: &mut NoiseSource,
 ) -> Result<Release, MeasureError> {
     let mut accountant = Accountant::new(authorisation);
     let mut measurements = Vec::with_capacity(plan.measurements.len());
-    for (planned, answer) in plan.measurements.iter().zip(answers.into_parts()) {
+    for (planned, answer) in plan.measurements.iter().zip(counted.answers.into_parts()) {
         let noisy = planned.mechanism.release(answer, &mut accountant, noise)?;
         measurements.push(Measurement {
             block: planned.block,
@@ -75,8 +86,24 @@ pub fn run(
             values: noisy.values,
         });
     }
+    let effects = match (&plan.effects, &counted.rows) {
+        (Some(effects), Some(rows)) => Some(effects::run(
+            effects,
+            &plan.schema,
+            plan.workload.adjacency,
+            rows,
+            &mut accountant,
+            noise,
+        )?),
+        (Some(_), None) => {
+            return Err(MeasureError::Configuration(
+                "the effects part needs the rows, which were not kept".into(),
+            ));
+        }
+        (None, _) => None,
+    };
     let accounting = Accounting {
-        accountant: plan.workload.accountant,
+        accountant: plan.accountant(),
         adjacency: plan.workload.adjacency,
         max_rows_per_unit: plan.schema.unit.max_rows(),
         budget: plan.guarantee.budget,
@@ -84,6 +111,10 @@ pub fn run(
         delta: plan.guarantee.delta,
         epsilon: plan.guarantee.epsilon(accountant.spent())?,
     };
+    let mut card = DeploymentCard::new(&plan.schema, &accounting, measurements.len());
+    if let Some(effects) = &effects {
+        card.add_effects(effects);
+    }
     Ok(Release {
         format: FORMAT.into(),
         id: accountant.release().clone(),
@@ -93,9 +124,10 @@ pub fn run(
             version: env!("CARGO_PKG_VERSION").into(),
             insecure_seed: noise.is_insecure(),
         },
-        deployment_card: DeploymentCard::new(&plan.schema, &accounting, measurements.len()),
+        deployment_card: card,
         accounting,
         measurements,
+        effects,
         schema: documents.schema,
         workload: documents.workload,
     })

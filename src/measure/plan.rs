@@ -1,7 +1,8 @@
 //! The plan: every measurement with its sensitivity, noise and charge, from public quantities only.
 
 use super::MeasureError;
-use crate::privacy::{Adjacency, Budget, Cost, GaussianMechanism};
+use super::effects::{EffectsPlan, public_rows};
+use crate::privacy::{AccountantKind, Adjacency, Budget, Cost, GaussianMechanism};
 use crate::schema::{Query, Schema};
 use crate::workload::{Block, Workload};
 
@@ -40,6 +41,13 @@ pub fn default_delta(schema: &Schema) -> Option<f64> {
         .map(|rows| 1.0 / (rows as f64 * rows as f64).max(4.0))
 }
 
+fn accountant(workload: &Workload) -> AccountantKind {
+    match workload.effects() {
+        Some(effects) if effects.selects() => AccountantKind::Zcdp,
+        _ => workload.accountant,
+    }
+}
+
 /// One planned measurement.
 #[derive(Debug, Clone)]
 pub struct PlannedMeasurement {
@@ -64,7 +72,9 @@ pub struct Plan {
     pub guarantee: Guarantee,
     /// The measurements, in the order in which they are drawn.
     pub measurements: Vec<PlannedMeasurement>,
-    /// What they cost together.
+    /// The effects part.
+    pub effects: Option<EffectsPlan>,
+    /// What all of it costs.
     pub cost: Cost,
 }
 
@@ -86,18 +96,41 @@ impl Plan {
                     .into(),
             ));
         }
-        let total = guarantee.budget.total(workload.accountant)?;
+        let total = guarantee.budget.total(accountant(&workload))?;
         let measurements = super::causal::measurements(&schema, &workload, total)?;
-        let cost = measurements
-            .iter()
-            .fold(Cost::ZERO, |sum, m| sum.plus(&m.mechanism.cost()));
+        let effects = workload
+            .effects()
+            .map(|block| {
+                EffectsPlan::new(
+                    block.clone(),
+                    block.share * total.gaussian_mu_squared(),
+                    public_rows(&schema, guarantee.delta),
+                )
+            })
+            .transpose()?;
+        let parts = measurements.iter().map(|m| m.mechanism.cost());
+        let cost = parts
+            .chain(effects.iter().map(|effects| effects.cost))
+            .fold(Cost::ZERO, |sum, cost| sum.plus(&cost));
         Ok(Plan {
             schema,
             workload,
             guarantee,
             measurements,
+            effects,
             cost,
         })
+    }
+
+    /// How charges are added up: as the workload says, but by zCDP where scores are selected, which
+    /// charges a mechanism that is not Gaussian.
+    pub fn accountant(&self) -> AccountantKind {
+        accountant(&self.workload)
+    }
+
+    /// Whether the rows must be kept beside the counts.
+    pub fn keeps_rows(&self) -> bool {
+        self.effects.is_some()
     }
 
     /// The queries, in the order of the measurements.

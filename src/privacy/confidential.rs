@@ -28,6 +28,16 @@ impl<T> Confidential<T> {
         Confidential(value)
     }
 
+    /// Answers a public question. The answer is confidential again, and `answer` is a plain function, so
+    /// it can't carry a value out in what it captures.
+    pub(crate) fn ask<Q: ?Sized, A>(
+        &self,
+        question: &Q,
+        answer: fn(&T, &Q) -> A,
+    ) -> Confidential<A> {
+        Confidential(answer(&self.0, question))
+    }
+
     /// The value itself, for the mechanisms of this room only.
     pub(in crate::privacy) fn open(self) -> T {
         self.0

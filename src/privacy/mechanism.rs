@@ -210,12 +210,21 @@ fn smallest_affordable(smallest: u64, affordable: impl Fn(u64) -> bool) -> u64 {
 
 /// The exact values plus independent noise, clamped to 64 bits.
 fn add_noise(exact: Confidential<Vec<i64>>, mut draw: impl FnMut() -> i128) -> Vec<i64> {
+    add_noise_by_cell(exact, |_| draw())
+}
+
+/// The exact values plus independent noise that may depend on the cell, clamped to 64 bits.
+pub(super) fn add_noise_by_cell(
+    exact: Confidential<Vec<i64>>,
+    mut draw: impl FnMut(usize) -> i128,
+) -> Vec<i64> {
     exact
         .open()
         .into_iter()
-        .map(|value| {
+        .enumerate()
+        .map(|(cell, value)| {
             // |noise| < 2^105 (see LARGEST_SCALE), |value| <= 2^63: no overflow.
-            let noisy = i128::from(value) + draw();
+            let noisy = i128::from(value) + draw(cell);
             noisy.clamp(i128::from(i64::MIN), i128::from(i64::MAX)) as i64
         })
         .collect()

@@ -33,7 +33,7 @@ const SMALL_BOUND: u64 = 1 << 28;
 ///
 /// Of the 2^64 words `w`, exactly those with `w * bound mod 2^64 < 2^64 mod bound` are rejected; each
 /// result is then the high half of the product of equally many words. The same holds with 2^32.
-fn uniform_below<R: Rng + ?Sized>(bound: u64, rng: &mut R) -> u64 {
+pub(in crate::privacy) fn uniform_below<R: Rng + ?Sized>(bound: u64, rng: &mut R) -> u64 {
     if bound <= SMALL_BOUND {
         return u64::from(uniform_below_small(bound as u32, rng));
     }
@@ -83,6 +83,35 @@ fn repeated_exponential_coin<R: Rng + ?Sized>(
     mut coin: impl FnMut(&mut R) -> bool,
 ) -> bool {
     (0..times).all(|_| exponential_coin(rng, &mut coin))
+}
+
+/// A coin of bias `exp(-numerator / denominator)`, for any two whole numbers, the second positive: the
+/// whole part in coins of bias `1/e`, the rest in one.
+pub(in crate::privacy) fn exponential_ratio_coin<R: Rng + ?Sized>(
+    numerator: u128,
+    denominator: u128,
+    rng: &mut R,
+) -> bool {
+    let (mut whole, rest) = (numerator / denominator, numerator % denominator);
+    while whole > 0 {
+        if !exponential_coin(rng, |_| true) {
+            return false;
+        }
+        whole -= 1;
+    }
+    exponential_coin(rng, |rng| uniform_below_wide(denominator, rng) < rest)
+}
+
+/// A uniform integer in `0..bound`, for `bound >= 1`, by rejection from as many bits as `bound` has.
+fn uniform_below_wide<R: Rng + ?Sized>(bound: u128, rng: &mut R) -> u128 {
+    let spare = bound.leading_zeros();
+    loop {
+        let bits = (u128::from(rng.next_u64()) << 64) | u128::from(rng.next_u64());
+        let candidate = bits >> spare;
+        if candidate < bound {
+            return candidate;
+        }
+    }
 }
 
 /// The absolute value of a discrete Laplace draw as `(u, v)`, `|x| = u + scale * v`, before the sign:

@@ -50,6 +50,29 @@ impl Sensitivity {
         Sensitivity::scaled(record_norm, max_rows, factor)
     }
 
+    /// The sensitivity of a sum over rows whose contributions have an L2 norm of at most `record_norm` and
+    /// lie at most `diameter` apart, in lattice units.
+    ///
+    /// Add-remove: as ever, `max_rows * record_norm`. Replace-one: pair the two units' rows, and rows
+    /// without a partner with nothing, which is `record_norm` away: the sums differ by at most
+    /// `max_rows * max(diameter, record_norm)` by the triangle inequality. The general bounds on a
+    /// diameter are `2 record_norm`, and `sqrt(2) record_norm` where no two contributions have a negative inner product.
+    ///
+    /// # Errors
+    /// As [`Sensitivity::of_non_negative_sum`].
+    pub fn of_sum(
+        record_norm: i64,
+        diameter: i64,
+        adjacency: Adjacency,
+        max_rows: u32,
+    ) -> Result<Sensitivity, PrivacyError> {
+        let reach = match adjacency {
+            Adjacency::AddRemove => record_norm,
+            Adjacency::ReplaceOne => diameter.max(record_norm),
+        };
+        Sensitivity::scaled(reach, max_rows, 1)
+    }
+
     fn scaled(record_norm: i64, max_rows: u32, factor: u128) -> Result<Sensitivity, PrivacyError> {
         let refused = PrivacyError::Sensitivity {
             record_norm,

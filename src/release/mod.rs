@@ -6,8 +6,12 @@
 //! `impute`, `analyze`) reads nothing else.
 
 mod card;
+mod effects;
 
 pub use card::DeploymentCard;
+pub use effects::{
+    EffectMeasurement, EffectsParameters, EffectsRelease, ReleasedScore, SelectionRound,
+};
 
 use crate::privacy::{AccountantKind, Adjacency, Budget, Cost, ReleaseId};
 use crate::schema::{Axis, Feature, Query, SCALE, Schema, SchemaFile};
@@ -157,8 +161,11 @@ pub struct Release {
     pub accounting: Accounting,
     /// The deployment card.
     pub deployment_card: DeploymentCard,
-    /// The noisy answers.
+    /// The noisy answers to counting queries: the microdata part.
     pub measurements: Vec<Measurement>,
+    /// The effects part.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effects: Option<EffectsRelease>,
     /// The schema document.
     pub schema: SchemaFile,
     /// The workload document.
@@ -212,7 +219,9 @@ impl CheckedRelease {
     /// The seed that post-processing uses unless another is given: public, fixed by the release.
     pub fn default_seed(&self) -> u64 {
         // FNV-1a over the noisy values: any fixed function of what is public will do.
-        let values = self.document.measurements.iter().flat_map(|m| &m.values);
+        let counts = self.document.measurements.iter().flat_map(|m| &m.values);
+        let effects = self.document.effects.iter().flat_map(|e| &e.measurements);
+        let values = counts.chain(effects.flat_map(|m| &m.values));
         values
             .flat_map(|v| v.to_le_bytes())
             .fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
@@ -237,10 +246,11 @@ impl CheckedRelease {
             }
         }
         if precision > 0.0 {
-            (total / precision).max(1.0)
-        } else {
-            1.0
+            return (total / precision).max(1.0);
         }
+        // Without a microdata part, the arms of the effects part.
+        let effects = self.document.effects.as_ref();
+        effects.map_or(1.0, |e| e.parameters.counts.iter().sum())
     }
 }
 
@@ -270,8 +280,19 @@ impl Release {
             .map_err(|e| inconsistent(format!("its schema does not hold: {e}")))?;
         let workload = Workload::from_file(&self.workload, &schema)
             .map_err(|e| inconsistent(format!("its workload does not hold: {e}")))?;
-        if self.measurements.is_empty() {
+        if self.measurements.is_empty() && self.effects.is_none() {
             return Err(inconsistent("it holds no measurement".into()));
+        }
+        if let Some(effects) = &self.effects {
+            let treatment = schema
+                .treatment()
+                .filter(|_| workload.effects().is_some())
+                .ok_or_else(|| {
+                    inconsistent("it holds effects that its workload did not ask for".into())
+                })?;
+            effects
+                .check(schema.columns[treatment].levels())
+                .map_err(inconsistent)?;
         }
         let mut queries = Vec::with_capacity(self.measurements.len());
         for measurement in &self.measurements {

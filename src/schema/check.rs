@@ -3,8 +3,10 @@
 use super::column::{Column, Role};
 use super::document::Document;
 use super::fault::{DocumentError, Fault, Path, did_you_mean};
-use super::file::{ColumnFile, RoleFile, SCHEMA_FORMAT, SchemaFile, UnitFile};
-use super::{PrivacyUnit, Schema, kinds, structural_zeros};
+use super::file::{
+    ColumnFile, DesignFile, DesignWord, RoleFile, SCHEMA_FORMAT, SchemaFile, UnitFile,
+};
+use super::{Design, PrivacyUnit, Schema, kinds, structural_zeros};
 use std::collections::HashMap;
 
 /// Whole numbers of smaller magnitude are exact as `f64`, and so are their differences as `i64`.
@@ -56,6 +58,7 @@ fn check(file: &SchemaFile) -> Result<Schema, Fault> {
     let columns = check_columns(&file.columns, &top.to("columns"))?;
     check_roles(&columns, &top.to("columns"))?;
     let unit = check_unit(&file.unit, &columns, &top.to("unit"))?;
+    let design = check_design(&file.design, &columns, &top.to("design"))?;
     let structural_zeros = structural_zeros::check(
         &file.structural_zeros,
         &columns,
@@ -65,8 +68,36 @@ fn check(file: &SchemaFile) -> Result<Schema, Fault> {
         title: file.title.clone(),
         unit,
         rows: file.rows,
+        design,
         columns,
         structural_zeros,
+    })
+}
+
+fn check_design(file: &DesignFile, columns: &[Column], at: &Path) -> Result<Design, Fault> {
+    let probabilities = match file {
+        DesignFile::Word(DesignWord::Observational) => return Ok(Design::Observational),
+        DesignFile::Word(DesignWord::Randomised) => {
+            return Ok(Design::Randomised { propensity: None });
+        }
+        DesignFile::Known(known) => known.propensity.iter().map(|p| p.0).collect::<Vec<f64>>(),
+    };
+    let at = at.to("propensity");
+    let treatment = columns.iter().find(|c| c.role == Role::Treatment);
+    let arms = treatment.map_or(0, Column::levels);
+    if probabilities.len() != arms {
+        return Err(at.fault(format!(
+            "the treatment has {arms} arms, and there are {} probabilities; give one per arm, in the order \
+             of its levels",
+            probabilities.len()
+        )));
+    }
+    let sum: f64 = probabilities.iter().sum();
+    if probabilities.iter().any(|p| !(*p > 0.0 && *p < 1.0)) || (sum - 1.0).abs() > 1e-6 {
+        return Err(at.fault("probabilities lie between 0 and 1 and sum to 1; correct them"));
+    }
+    Ok(Design::Randomised {
+        propensity: Some(probabilities),
     })
 }
 

@@ -28,6 +28,9 @@ pub struct SchemaFile {
     /// The privacy unit: `row`, or a column whose text names the unit.
     #[serde(default)]
     pub unit: UnitFile,
+    /// How the treatment came about.
+    #[serde(default, skip_serializing_if = "DesignFile::is_default")]
+    pub design: DesignFile,
     /// The columns, in the order of the output.
     pub columns: Vec<ColumnFile>,
     /// Combinations of levels that public knowledge rules out: per column a level, levels or a range.
@@ -75,6 +78,46 @@ pub struct UnitColumnFile {
     pub column: String,
     /// The most rows of one unit that count; further ones are dropped.
     pub max_rows: u32,
+}
+
+/// How the treatment came about.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum DesignFile {
+    /// `observational` or `randomised`.
+    Word(DesignWord),
+    /// Randomised, with known probabilities.
+    Known(PropensityFile),
+}
+
+impl DesignFile {
+    fn is_default(&self) -> bool {
+        *self == DesignFile::default()
+    }
+}
+
+impl Default for DesignFile {
+    fn default() -> Self {
+        DesignFile::Word(DesignWord::Observational)
+    }
+}
+
+/// The words for a design.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum DesignWord {
+    /// Covariates may bear on who is treated.
+    Observational,
+    /// Chance alone decided, with the same probabilities for everyone.
+    Randomised,
+}
+
+/// A randomised design's known probabilities.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PropensityFile {
+    /// The probability of each arm, in the order of the treatment's levels.
+    pub propensity: Vec<Number>,
 }
 
 /// What a column is for.
@@ -245,6 +288,23 @@ impl<'de> Shape<'de> for UnitFile {
     }
 }
 
+impl<'de> Shape<'de> for DesignFile {
+    const EXPECTED: &'static str =
+        "`observational`, `randomised` or, for known probabilities, `{propensity: [P0, P1]}`";
+
+    fn from_text(text: &str) -> Option<Self> {
+        match text {
+            "observational" => Some(DesignFile::Word(DesignWord::Observational)),
+            "randomised" | "randomized" => Some(DesignFile::Word(DesignWord::Randomised)),
+            _ => None,
+        }
+    }
+
+    fn from_mapping<A: MapAccess<'de>>(mapping: A) -> Result<Self, A::Error> {
+        PropensityFile::deserialize(MapAccessDeserializer::new(mapping)).map(DesignFile::Known)
+    }
+}
+
 impl<'de> Shape<'de> for LevelFile {
     const EXPECTED: &'static str = "a level's text or `{code: TEXT, label: MEANING}`";
 
@@ -285,4 +345,4 @@ impl<'de> Shape<'de> for CodesFile {
     }
 }
 
-shape::read_by_shape!(UnitFile, LevelFile, BinsFile, CodesFile);
+shape::read_by_shape!(UnitFile, DesignFile, LevelFile, BinsFile, CodesFile);

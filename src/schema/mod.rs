@@ -19,6 +19,7 @@ pub mod file;
 mod kinds;
 mod outcome;
 mod query;
+mod scores;
 pub(crate) mod shape;
 mod structural_zeros;
 #[cfg(test)]
@@ -32,6 +33,7 @@ pub use fault::{DocumentError, Place};
 pub use file::{SCHEMA_FORMAT, SchemaFile};
 pub use outcome::{GridCell, OutcomeGrid};
 pub use query::{Axis, Feature, Query, SCALE};
+pub use scores::{SCORE_SCALE, Score, ScoreForm};
 
 /// The privacy unit: what one neighbouring table may differ in.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,6 +60,19 @@ impl PrivacyUnit {
     }
 }
 
+/// How the treatment came about.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub enum Design {
+    /// Covariates may bear on who is treated: effects are adjusted for them.
+    #[default]
+    Observational,
+    /// Chance alone decided, with the same probabilities for everyone: arm means are all that is needed.
+    Randomised {
+        /// The probability of each arm, where it is known.
+        propensity: Option<Vec<f64>>,
+    },
+}
+
 /// A combination of codes that public knowledge rules out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StructuralZero {
@@ -75,6 +90,8 @@ pub struct Schema {
     pub unit: PrivacyUnit,
     /// The number of rows where it is public knowledge (replace-one adjacency needs it).
     pub rows: Option<u64>,
+    /// How the treatment came about.
+    pub design: Design,
     /// The columns, in the order of the schema file; output keeps this order.
     pub columns: Vec<Column>,
     /// Combinations that can't occur.

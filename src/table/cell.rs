@@ -14,6 +14,8 @@ pub(super) struct CellCoder {
     kind: Kind,
     /// Whether the outcome is wanted beside the code.
     is_outcome: bool,
+    /// The lower bound, and how many units of [`Coded::position`] one unit of the value is.
+    position: (f64, f64),
 }
 
 enum Rest {
@@ -29,6 +31,8 @@ enum Rest {
 pub(super) struct Coded {
     pub code: u16,
     pub outcome: u32,
+    /// Of a number, where it lies between the bounds: from 0 to 65535, rounded to nearest.
+    pub position: u16,
 }
 
 impl CellCoder {
@@ -94,6 +98,7 @@ impl CellCoder {
             rest,
             kind: column.kind.clone(),
             is_outcome,
+            position: position_scale(column),
         })
     }
 
@@ -156,7 +161,14 @@ impl CellCoder {
         } else {
             0
         };
-        Coded { code, outcome }
+        let (lower, scale) = self.position;
+        // The value is within the bounds, and the conversion saturates.
+        let position = ((value - lower) * scale).round() as u16;
+        Coded {
+            code,
+            outcome,
+            position,
+        }
     }
 
     fn level(&self, code: u16) -> Coded {
@@ -165,7 +177,19 @@ impl CellCoder {
         } else {
             0
         };
-        Coded { code, outcome }
+        Coded {
+            code,
+            outcome,
+            position: 0,
+        }
+    }
+}
+
+/// The lower bound of a numeric column, and 65535 over its width; zeros of other columns.
+fn position_scale(column: &Column) -> (f64, f64) {
+    match column.bounds() {
+        Some((lower, upper)) if upper > lower => (lower, f64::from(u16::MAX) / (upper - lower)),
+        _ => (0.0, 0.0),
     }
 }
 
@@ -279,35 +303,29 @@ mod tests {
     #[test]
     fn outcomes_are_clamped_then_scaled() {
         let wage = coder("wage");
-        assert_eq!(
-            wage.text("0"),
-            Ok(Coded {
-                code: 0,
-                outcome: 0
-            })
-        );
-        assert_eq!(
-            wage.text("250.0"),
-            Ok(Coded {
-                code: 1,
-                outcome: (SCALE / 4) as u32
-            })
-        );
-        assert_eq!(
-            wage.text("1e6"),
-            Ok(Coded {
-                code: 2,
-                outcome: SCALE as u32
-            })
-        );
-        assert_eq!(
-            wage.text("-3"),
-            Ok(Coded {
-                code: 0,
-                outcome: 0
-            })
-        );
+        let quarter = (SCALE / 4) as u32;
+        for (text, expected) in [
+            ("0", (0, 0)),
+            ("250.0", (1, quarter)),
+            ("1e6", (2, SCALE as u32)),
+            ("-3", (0, 0)),
+        ] {
+            let coded = wage.text(text).map(|coded| (coded.code, coded.outcome));
+            assert_eq!(coded, Ok(expected));
+        }
         assert_eq!(wage.text("NaN"), Err(CellProblem::NotFinite));
+    }
+
+    #[test]
+    fn numbers_have_a_position_between_the_bounds() {
+        // Bounds 16 to 90.
+        let nearest = (65535.0_f64 * 14.0 / 74.0).round() as u16;
+        for (text, expected) in [("16", 0), ("30", nearest), ("99", 65535), ("-9", 0)] {
+            assert_eq!(
+                coder("age").text(text).map(|coded| coded.position),
+                Ok(expected)
+            );
+        }
     }
 
     #[test]

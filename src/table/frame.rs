@@ -1,10 +1,10 @@
 //! From a frame of raw cells to codes.
 
 use super::cell::CellCoder;
-use super::layout::{IMPUTATION, Layout};
+use super::layout::{IMPUTATION, Layout, Purpose};
 use super::series::{code_series, texts};
 use super::{CellProblem, CodedTable, Row, TableError};
-use crate::schema::{PrivacyUnit, Schema};
+use crate::schema::{Column, PrivacyUnit, Role, Schema};
 use polars::prelude::{DataFrame, Series, StringChunked};
 
 /// Codes frames whose columns are those of a [`Layout`].
@@ -13,6 +13,8 @@ pub(super) struct FrameCoder<'s> {
     file: String,
     layout: Layout,
     cells: Vec<Option<CellCoder>>,
+    /// Of each column, whether its values are kept beside the codes.
+    valued: Vec<bool>,
     /// For each structural zero and each column involved: whether a code meets the condition.
     zeros: Vec<Vec<(usize, Vec<bool>)>>,
 }
@@ -37,12 +39,19 @@ impl<'s> FrameCoder<'s> {
         schema: &'s Schema,
         file: String,
         layout: Layout,
+        purpose: Purpose,
     ) -> Result<FrameCoder<'s>, TableError> {
-        let coder = |column: &crate::schema::Column| {
+        let coder = |column: &Column| {
             let coded = column.is_coded();
             coded.then(|| CellCoder::new(column)).transpose()
         };
         let cells = schema.columns.iter().map(coder).collect::<Result<_, _>>()?;
+        let valued = |column: &Column| {
+            purpose == Purpose::Measuring
+                && column.role == Role::Covariate
+                && column.bounds().is_some()
+        };
+        let valued = schema.columns.iter().map(valued).collect();
         let condition = |&(column, ref codes): &(usize, Vec<u16>)| {
             let levels = schema.columns[column].levels() as u16;
             let met = (0..levels).map(|code| codes.contains(&code)).collect();
@@ -58,6 +67,7 @@ impl<'s> FrameCoder<'s> {
             file,
             layout,
             cells,
+            valued,
             zeros,
         })
     }
@@ -82,6 +92,10 @@ impl<'s> FrameCoder<'s> {
         let mut table = CodedTable {
             rows: frame.height(),
             codes: vec![None; self.schema.columns.len()],
+            values: match self.valued.contains(&true) {
+                true => vec![None; self.schema.columns.len()],
+                false => Vec::new(),
+            },
             ..CodedTable::default()
         };
         for (column, coder) in self.cells.iter().enumerate() {
@@ -118,8 +132,13 @@ impl<'s> FrameCoder<'s> {
         let is_outcome = self.schema.outcome() == Some(column);
         let mut codes = Vec::with_capacity(series.len());
         let mut outcome = Vec::with_capacity(if is_outcome { series.len() } else { 0 });
+        let is_valued = self.valued[column];
+        let mut values = Vec::with_capacity(if is_valued { series.len() } else { 0 });
         let coded = code_series(series, coder, |coded| {
             codes.push(coded.code);
+            if is_valued {
+                values.push(coded.position);
+            }
             if is_outcome {
                 outcome.push(coded.outcome);
             }
@@ -132,6 +151,9 @@ impl<'s> FrameCoder<'s> {
         table.codes[column] = Some(codes);
         if is_outcome {
             table.outcome = outcome;
+        }
+        if is_valued {
+            table.values[column] = Some(values);
         }
         Ok(())
     }
@@ -253,7 +275,7 @@ mod tests {
             .map(|n| n.to_string())
             .collect();
         let layout = Layout::new("t.parquet", &header, &schema, Purpose::Keeping).unwrap();
-        let coder = FrameCoder::new(&schema, "t.parquet".into(), layout).unwrap();
+        let coder = FrameCoder::new(&schema, "t.parquet".into(), layout, Purpose::Keeping).unwrap();
         let coded = coder.code(&frame, |row| Row::Number(row as u64 + 1));
         coded
             .map(|coded| coded.table)

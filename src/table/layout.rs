@@ -12,6 +12,8 @@ pub(super) const IMPUTATION: &str = "imputation";
 pub(super) enum Purpose {
     /// To be counted: the privacy unit's column is read too.
     Counting,
+    /// To be counted and kept: as [`Purpose::Counting`], with the values of numeric covariates beside.
+    Measuring,
     /// To be kept in codes: the first column may be [`IMPUTATION`], and identifiers are not read.
     Keeping,
 }
@@ -67,7 +69,9 @@ impl Layout {
             }
         }
         let unit_column = match (&schema.unit, purpose) {
-            (PrivacyUnit::Column { column, .. }, Purpose::Counting) => Some(*column),
+            (PrivacyUnit::Column { column, .. }, Purpose::Counting | Purpose::Measuring) => {
+                Some(*column)
+            }
             _ => None,
         };
         let find = |column: usize| {

@@ -1,9 +1,10 @@
 //! Tables: batched reading of CSV and Parquet into coded columns, counting, decoding and writing. The
 //! only room that names Polars.
 //!
-//! A confidential table is never kept: [`answer`] reads it once, a few pieces at a time, and leaves the
-//! exact answers to counting queries, wrapped as [`Confidential`](crate::privacy::Confidential). All that
-//! a cell can mean is in the schema:
+//! [`answer`] reads a confidential table once, a few pieces at a time, and leaves the exact answers to
+//! counting queries, wrapped as [`Confidential`](crate::privacy::Confidential); the rows are not kept.
+//! [`answer_and_keep`] keeps the coded rows beside, wrapped likewise, for mechanisms whose later questions
+//! depend on earlier noisy answers. All that a cell can mean is in the schema:
 //!
 //! * a text that is a missing code, exactly as it stands, is that code;
 //! * a categorical cell is a level by its exact text (leading zeros count), else `other`, else an error;
@@ -43,7 +44,7 @@ mod write;
 
 pub use count::{Counter, tabulate};
 pub use error::{CellProblem, Row, TableError};
-pub use read::{UnprotectedTable, answer, metadata, read_unprotected};
+pub use read::{UnprotectedTable, answer, answer_and_keep, metadata, read_unprotected};
 pub use source::{Format, Progress, Source};
 pub use write::{Destination, TableWriter, WriteOptions, write};
 
@@ -57,6 +58,9 @@ pub struct CodedTable {
     pub rows: usize,
     /// One entry per schema column, in schema order: its codes, or `None` where it is not coded.
     pub codes: Vec<Option<Vec<u16>>>,
+    /// One entry per schema column: of numeric covariates, where each value lies between the column's bounds,
+    /// from 0 to 65535 (missing codes: 0); else `None`. Empty where nobody asked for it.
+    pub values: Vec<Option<Vec<u16>>>,
     /// The outcome in units of `1 / SCALE` of its public range (see [`crate::schema::SCALE`]); empty
     /// where the schema has no outcome. Its bins stand in `codes` too.
     pub outcome: Vec<u32>,

@@ -48,6 +48,7 @@ fn code_texts(
     let nothing = Coded {
         code: 0,
         outcome: 0,
+        position: 0,
     };
     let mut memory = vec![(NONE, nothing); SLOTS];
     for part in texts.downcast_iter() {

@@ -61,6 +61,7 @@ pub(super) fn schema() -> Schema {
             max_rows: 2,
         },
         rows: None,
+        design: Default::default(),
         columns: vec![
             column("person", Role::Id, Kind::Boolean, &[]),
             column("treated", Role::Treatment, Kind::Boolean, &[]),
@@ -110,5 +111,6 @@ pub(super) fn table(rows: usize, seed: u64) -> CodedTable {
         codes,
         outcome,
         imputation: None,
+        ..CodedTable::default()
     }
 }

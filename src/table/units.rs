@@ -47,6 +47,9 @@ impl Units {
         for codes in table.codes.iter_mut().flatten() {
             keep(codes, &admitted);
         }
+        for values in table.values.iter_mut().flatten() {
+            keep(values, &admitted);
+        }
         if !table.outcome.is_empty() {
             keep(&mut table.outcome, &admitted);
         }

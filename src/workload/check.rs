@@ -5,7 +5,7 @@ use super::file::{
     BlocksFile, CausalFile, LeafColumnsFile, PairColumnsFile, PairWord, WORKLOAD_FORMAT,
     WorkloadFile,
 };
-use super::{Mechanism, Workload};
+use super::{Mechanism, Workload, effects};
 use crate::privacy::Adjacency;
 use crate::schema::document::Document;
 use crate::schema::fault::{Fault, Path, did_you_mean};
@@ -72,9 +72,24 @@ fn check_causal(file: &CausalFile, schema: &Schema) -> Result<Workload, Fault> {
             .to("max_cells")
             .fault("a model has at least one cell; leave `max_cells` out for the default"));
     }
-    let blocks = check_blocks(&file.blocks, schema, &top)?;
+    let effects = file
+        .effects
+        .as_ref()
+        .map(|effects| effects::check(effects, file.blocks.is_some(), schema, &top))
+        .transpose()?;
+    if effects.is_none() && file.blocks.is_none() {
+        return Err(top.to("mechanism").fault(
+            "the workload measures nothing; add `effects: {share: 1}` for effects, `blocks: {hub: {share: 1}}` \
+             for microdata, or both",
+        ));
+    }
+    let microdata = file
+        .blocks
+        .as_ref()
+        .map(|blocks| check_blocks(blocks, schema, &top))
+        .transpose()?;
     Ok(Workload {
-        mechanism: Mechanism::Causal(blocks),
+        mechanism: Mechanism::Causal { effects, microdata },
         adjacency: file.adjacency,
         accountant: file.accountant,
         max_cells: file.model.max_cells,
@@ -82,17 +97,7 @@ fn check_causal(file: &CausalFile, schema: &Schema) -> Result<Workload, Fault> {
 }
 
 fn check_blocks(file: &BlocksFile, schema: &Schema, top: &Path) -> Result<CausalBlocks, Fault> {
-    let at_mechanism = top.to("mechanism");
-    let lacks = |what: &str| {
-        at_mechanism.fault(format!(
-            "the causal workload needs {what}, but the schema declares none; give a column `role: {what}`",
-        ))
-    };
-    let treatment = schema.treatment().ok_or_else(|| lacks("treatment"))?;
-    let outcome = schema.outcome().ok_or_else(|| lacks("outcome"))?;
-    if schema.covariates().is_empty() {
-        return Err(lacks("covariate"));
-    }
+    let (treatment, outcome) = causal_roles(schema, top)?;
     let at = top.to("blocks");
     let leaf_columns = match &file.leaves {
         Some(leaves) => check_leaves(&leaves.columns, schema, &at.to("leaves").to("columns"))?,
@@ -133,6 +138,22 @@ fn check_blocks(file: &BlocksFile, schema: &Schema, top: &Path) -> Result<Causal
     })
 }
 
+/// The treatment and the outcome; there must be covariates too.
+pub(super) fn causal_roles(schema: &Schema, top: &Path) -> Result<(usize, usize), Fault> {
+    let at_mechanism = top.to("mechanism");
+    let lacks = |what: &str| {
+        at_mechanism.fault(format!(
+            "the causal workload needs {what}, but the schema declares none; give a column `role: {what}`",
+        ))
+    };
+    let treatment = schema.treatment().ok_or_else(|| lacks("treatment"))?;
+    let outcome = schema.outcome().ok_or_else(|| lacks("outcome"))?;
+    if schema.covariates().is_empty() {
+        return Err(lacks("covariate"));
+    }
+    Ok((treatment, outcome))
+}
+
 /// The shares of the blocks that have work, so scaled that they sum to 1: what a block without work would
 /// have had is shared out to the others in proportion. Of each block: its name, its share, if it is
 /// there, and whether it has work.
@@ -170,7 +191,11 @@ fn effective_shares<const N: usize>(
     Ok(of_work.map(|share| share / total))
 }
 
-fn check_leaves(file: &LeafColumnsFile, schema: &Schema, at: &Path) -> Result<Vec<usize>, Fault> {
+pub(super) fn check_leaves(
+    file: &LeafColumnsFile,
+    schema: &Schema,
+    at: &Path,
+) -> Result<Vec<usize>, Fault> {
     let names = match file {
         LeafColumnsFile::Word(_) => return Ok(schema.covariates()),
         LeafColumnsFile::List(names) => names,
@@ -226,7 +251,7 @@ fn check_pairs(
     Ok(pairs)
 }
 
-fn find_covariate(schema: &Schema, name: &str, at: &Path) -> Result<usize, Fault> {
+pub(super) fn find_covariate(schema: &Schema, name: &str, at: &Path) -> Result<usize, Fault> {
     let column = find_column(&schema.columns, name, at)?;
     match schema.columns[column].role {
         Role::Covariate => Ok(column),

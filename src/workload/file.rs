@@ -56,8 +56,12 @@ pub struct CausalFile {
     /// How charges are added up.
     #[serde(default = "gdp")]
     pub accountant: AccountantKind,
-    /// What is measured, and with which share of the budget.
-    pub blocks: BlocksFile,
+    /// Adjusted effects: what they measure, and their share of the whole budget.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effects: Option<EffectsFile>,
+    /// Microdata: what is measured, and with which share of what the effects leave of the budget.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blocks: Option<BlocksFile>,
     /// The model's limits.
     #[serde(default)]
     pub model: ModelFile,
@@ -69,6 +73,125 @@ pub struct CausalFile {
 pub enum CausalMechanism {
     /// `causal`.
     Causal,
+}
+
+/// Adjusted effects.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct EffectsFile {
+    /// Their share of the whole budget; the blocks have the rest.
+    pub share: f64,
+    /// The covariates to adjust for: `all` or a list.
+    #[serde(default)]
+    pub columns: LeafColumnsFile,
+    /// The numeric covariates whose squares are scores too: `none`, `all` or a list.
+    #[serde(default)]
+    pub squares: SquaresFile,
+    /// How many scores to keep, chosen privately: `auto` (8 where there are more than 10), `all` or a number.
+    #[serde(default)]
+    pub keep: KeepFile,
+    /// How the effects' budget is divided over their stages; what a stage without work has is shared out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stages: Option<StageSharesFile>,
+}
+
+/// `none`, `all` or a list of numeric covariates.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum SquaresFile {
+    /// `none` or `all`.
+    Word(PairWord),
+    /// These.
+    List(Vec<String>),
+}
+
+impl Default for SquaresFile {
+    fn default() -> Self {
+        SquaresFile::Word(PairWord::None)
+    }
+}
+
+/// How many scores to keep.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum KeepFile {
+    /// `auto` or `all`.
+    Word(KeepWord),
+    /// So many.
+    Count(usize),
+}
+
+impl Default for KeepFile {
+    fn default() -> Self {
+        KeepFile::Word(KeepWord::Auto)
+    }
+}
+
+/// The words that may stand for the number of scores.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum KeepWord {
+    /// 8 where there are more than 10, else all.
+    Auto,
+    /// All of them.
+    All,
+}
+
+/// Shares of the stages of the effects' release; only their proportions count.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct StageSharesFile {
+    /// Arm sizes and rough arm means.
+    pub arms: f64,
+    /// Mean and spread of numeric covariates, which narrow their ranges.
+    pub ranges: f64,
+    /// Histogram of the size of outcome residuals, which sets their clip.
+    pub scale: f64,
+    /// Choice of scores.
+    pub selection: f64,
+    /// Mean scores.
+    pub score_means: f64,
+    /// Spread of outcome residuals.
+    pub spread: f64,
+    /// Arm means of outcome residuals.
+    pub outcome_means: f64,
+    /// Imbalance of the scores between arms.
+    pub imbalance: f64,
+    /// Covariance of scores and outcome, by arm.
+    pub cross: f64,
+    /// Covariance of the scores, by arm.
+    pub covariance: f64,
+}
+
+impl StageSharesFile {
+    /// For randomised designs, which need arm means alone.
+    pub const RANDOMISED: StageSharesFile = StageSharesFile {
+        arms: 0.12,
+        scale: 0.06,
+        spread: 0.06,
+        outcome_means: 0.76,
+        ..StageSharesFile::OBSERVATIONAL
+    };
+
+    /// For observational designs. Chosen by simulation, on survey data (see the measure room's handbook).
+    pub const OBSERVATIONAL: StageSharesFile = StageSharesFile {
+        arms: 0.06,
+        ranges: 0.03,
+        scale: 0.03,
+        selection: 0.12,
+        score_means: 0.06,
+        spread: 0.03,
+        outcome_means: 0.16,
+        imbalance: 0.13,
+        cross: 0.18,
+        covariance: 0.23,
+    };
+}
+
+impl Default for StageSharesFile {
+    fn default() -> Self {
+        StageSharesFile::OBSERVATIONAL
+    }
 }
 
 /// The blocks; their shares sum to 1, and a block that is left out has none.
@@ -151,13 +274,13 @@ pub enum AllWord {
     All,
 }
 
-/// The words that may stand for the pairs.
+/// The words that may stand for the pairs or the squares.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum PairWord {
-    /// Every pair of covariates.
+    /// Every one.
     All,
-    /// No pair.
+    /// None.
     None,
 }
 
@@ -209,6 +332,34 @@ impl<'de> Shape<'de> for LeafColumnsFile {
     }
 }
 
+impl<'de> Shape<'de> for SquaresFile {
+    const EXPECTED: &'static str = "`none`, `all` or a list of numeric covariates";
+
+    fn from_text(text: &str) -> Option<Self> {
+        match text {
+            "all" => Some(SquaresFile::Word(PairWord::All)),
+            "none" => Some(SquaresFile::Word(PairWord::None)),
+            _ => None,
+        }
+    }
+
+    fn from_list<A: SeqAccess<'de>>(list: A) -> Result<Self, A::Error> {
+        Vec::deserialize(SeqAccessDeserializer::new(list)).map(SquaresFile::List)
+    }
+}
+
+impl<'de> Shape<'de> for KeepFile {
+    const EXPECTED: &'static str = "`auto`, `all` or a number of scores";
+
+    fn from_text(text: &str) -> Option<Self> {
+        match text {
+            "auto" => Some(KeepFile::Word(KeepWord::Auto)),
+            "all" => Some(KeepFile::Word(KeepWord::All)),
+            _ => text.parse().ok().map(KeepFile::Count),
+        }
+    }
+}
+
 impl<'de> Shape<'de> for PairColumnsFile {
     const EXPECTED: &'static str = "`all`, `none` or a list of pairs such as `[[age, married]]`";
 
@@ -225,4 +376,4 @@ impl<'de> Shape<'de> for PairColumnsFile {
     }
 }
 
-read_by_shape!(LeafColumnsFile, PairColumnsFile);
+read_by_shape!(LeafColumnsFile, PairColumnsFile, SquaresFile, KeepFile);

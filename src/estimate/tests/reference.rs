@@ -143,6 +143,7 @@ fn a_stack_is_split_whatever_the_order_of_its_rows() {
             .collect(),
         outcome: [table.outcome.as_slice(), table.outcome.as_slice()].concat(),
         imputation: Some([[3; 60], [9; 60]].concat()),
+        ..CodedTable::default()
     };
     // The second imputation has other outcomes.
     stack.outcome[60..].iter_mut().for_each(|y| *y /= 2);

@@ -1,0 +1,191 @@
+//! From the noisy sums of an effects release to centred moments, pair by pair of arms.
+//!
+//! Post-processing: every number here is a function of released ones.
+
+use ndarray::Array2;
+
+use super::moments::{CentredArm, CentredMoments};
+use crate::release::{EffectMeasurement, EffectsRelease};
+use crate::schema::{SCALE, SCORE_SCALE};
+use crate::workload::Stage;
+
+/// How far the outcome's variance may lie from the squared residual scale before the measured spread is
+/// believed over it, as a share of that square (its prior standard deviation).
+const SCALE_TRUST: f64 = 0.5;
+
+/// The least variance of an outcome within an arm, in squared residual scales.
+const LEAST_VARIANCE: f64 = 0.1;
+
+/// How many selected-away confounders' bounds the allowance counts, in standard deviations.
+const OMITTED_WEIGHT: f64 = 3.0;
+
+/// The moments of arm `arm` and the reference arm.
+///
+/// A release read by [`CheckedRelease::parse`](crate::release::CheckedRelease::parse) has every stage that is
+/// asked for here, of the right size; `arm` is at least 1 and below the number of arms.
+pub fn moments_of(effects: &EffectsRelease, arm: usize) -> CentredMoments {
+    let arms = Arms::new(effects);
+    let reference = arms.arm(0);
+    let treated = arms.arm(arm);
+    let (imbalance, imbalance_noise) = arms.imbalance(arm);
+    let omitted = arms.omitted(reference.count, treated.count);
+    CentredMoments {
+        reference,
+        treated,
+        imbalance,
+        imbalance_noise,
+        omitted,
+    }
+}
+
+/// The measurements by stage; those of scores where there are any.
+struct Arms<'a> {
+    effects: &'a EffectsRelease,
+    scores: usize,
+    spread: &'a EffectMeasurement,
+    outcome_means: &'a EffectMeasurement,
+}
+
+impl<'a> Arms<'a> {
+    fn new(effects: &'a EffectsRelease) -> Arms<'a> {
+        let stage = |stage| effects.stage(stage).expect("the release was checked");
+        Arms {
+            effects,
+            scores: effects.parameters.kept.len(),
+            spread: stage(Stage::Spread),
+            outcome_means: stage(Stage::OutcomeMeans),
+        }
+    }
+
+    fn score_stage(&self, stage: Stage) -> &'a EffectMeasurement {
+        self.effects.stage(stage).expect("the release was checked")
+    }
+
+    fn arm(&self, t: usize) -> CentredArm {
+        let parameters = &self.effects.parameters;
+        let count = parameters.counts[t];
+        let residual_mean = self.outcome_means.sums()[t] / count;
+        let ((score_means, _), covariance, covariance_noise) = self.gram(t);
+        let (cross, cross_noise) = self.cross(t, residual_mean, &score_means);
+        CentredArm {
+            count,
+            mean: parameters.centres[t] as f64 / SCALE as f64 + residual_mean,
+            mean_noise: (self.outcome_means.noise() / count).powi(2),
+            variance: self.variance(t, residual_mean),
+            cross,
+            cross_noise,
+            covariance,
+            covariance_noise,
+        }
+    }
+
+    /// The outcome's variance: the measured spread and the squared residual scale, by precision.
+    fn variance(&self, t: usize, residual_mean: f64) -> f64 {
+        let parameters = &self.effects.parameters;
+        let count = parameters.counts[t];
+        let bound = parameters.residual_bound as f64 / SCALE as f64;
+        let measured =
+            bound * bound * self.spread.sums()[t] / count - residual_mean * residual_mean;
+        let noise = bound * bound * self.spread.noise() / count;
+        let prior = parameters.residual_scale.powi(2);
+        let trust = (SCALE_TRUST * prior).powi(2);
+        let weight = trust / (trust + noise * noise).max(f64::MIN_POSITIVE);
+        let blended = weight * measured + (1.0 - weight) * prior;
+        let least = (LEAST_VARIANCE * prior).min(bound * bound);
+        blended.clamp(least, bound * bound)
+    }
+
+    /// Mean scores with the variance of their noise, covariance, and the noise on its diagonal.
+    fn gram(&self, t: usize) -> ((Vec<f64>, f64), Array2<f64>, f64) {
+        let k = self.scores;
+        if k == 0 {
+            return ((Vec::new(), 0.0), Array2::zeros((0, 0)), 0.0);
+        }
+        let measured = self.score_stage(Stage::Covariance);
+        let count = self.effects.parameters.counts[t];
+        let constant = self.effects.parameters.gram_constant as f64 / SCORE_SCALE as f64;
+        let triangle = (k + 1) * (k + 2) / 2;
+        let sums = measured.sums();
+        let cell = |i: usize, j: usize| {
+            let (i, j) = (i.min(j), i.max(j));
+            // Rows 0..i of the triangle hold k+1, k, .. cells.
+            let before = i * (k + 1) - i * i.saturating_sub(1) / 2;
+            sums[t * triangle + before + (j - i)] / count
+        };
+        let means: Vec<f64> = (1..=k).map(|j| cell(0, j) / constant).collect();
+        let off_diagonal = measured.off_diagonal_sigma.unwrap_or(measured.sigma) as f64;
+        let noise = (off_diagonal / measured.scale as f64 / constant / count).powi(2);
+        // The square of a noisy mean has its noise's variance too much.
+        let covariance = Array2::from_shape_fn((k, k), |(i, j)| {
+            let noise = if i == j { noise } else { 0.0 };
+            cell(i + 1, j + 1) - means[i] * means[j] + noise
+        });
+        ((means, noise), covariance, measured.noise() / count)
+    }
+
+    fn cross(&self, t: usize, residual_mean: f64, score_means: &[f64]) -> (Vec<f64>, f64) {
+        if self.scores == 0 {
+            return (Vec::new(), 0.0);
+        }
+        let measured = self.score_stage(Stage::Cross);
+        let count = self.effects.parameters.counts[t];
+        let sums = measured.sums();
+        let arm = sums[t * self.scores..(t + 1) * self.scores].iter();
+        let cross = arm
+            .zip(score_means)
+            .map(|(sum, mean)| sum / count - residual_mean * mean)
+            .collect();
+        (cross, (measured.noise() / count).powi(2))
+    }
+
+    /// The imbalance: as measured, and as the Grams' mean scores give it, by precision.
+    fn imbalance(&self, arm: usize) -> (Vec<f64>, f64) {
+        if self.scores == 0 {
+            return (Vec::new(), 0.0);
+        }
+        let measured = self.score_stage(Stage::Imbalance);
+        // The weights are `least / N_t`, so the sums are `least` times the difference of means.
+        let least = self.least_count();
+        let direct = &measured.sums()[(arm - 1) * self.scores..arm * self.scores];
+        let direct_noise = (measured.noise() / least).powi(2);
+        let [reference, treated] = [0, arm].map(|t| self.gram(t).0);
+        let indirect_noise = reference.1 + treated.1;
+        let weight = indirect_noise / (direct_noise + indirect_noise);
+        let imbalance = direct
+            .iter()
+            .zip(treated.0.iter().zip(&reference.0))
+            .map(|(sum, (one, zero))| weight * sum / least + (1.0 - weight) * (one - zero))
+            .collect();
+        (imbalance, weight * direct_noise)
+    }
+
+    /// The number of records that the imbalance's largest weight, 1, stands for: counts are floored there
+    /// at a twentieth of all, and so they are here.
+    fn least_count(&self) -> f64 {
+        let counts = &self.effects.parameters.counts;
+        let floor = crate::measure::effects::LEAST_SHARE * counts.iter().sum::<f64>();
+        let floored = counts.iter().map(|n| n.max(floor));
+        floored.fold(f64::INFINITY, f64::min)
+    }
+
+    /// The variance allowed for confounders that the selection left out.
+    ///
+    /// Of `d` candidates, `K` were chosen with Gumbel-like noise of scale `2 / epsilon`, so that one left out
+    /// has a utility of up to about `u = (2 / epsilon) (1 + ln(d / K))`, by either of its factors: an imbalance of
+    /// `u max(p, 1-p) / (n p (1-p))` and a slope of `u B / n`. Their product, times the root of the number left
+    /// out and [`OMITTED_WEIGHT`], is taken as the standard deviation. A heuristic: strong confounding by many
+    /// scores, each just below the threshold, is not covered.
+    fn omitted(&self, reference: f64, treated: f64) -> f64 {
+        let (all, kept) = (self.effects.scores.len() as f64, self.scores as f64);
+        let Some(round) = self.effects.selection.first() else {
+            return 0.0;
+        };
+        let records = reference + treated;
+        let share = (treated / records).clamp(0.05, 0.95);
+        let utility = 2.0 / round.epsilon * (1.0 + (all / kept).ln());
+        let bound = self.effects.parameters.residual_bound as f64 / SCALE as f64;
+        let imbalance = utility * share.max(1.0 - share) / (records * share * (1.0 - share));
+        let slope = utility * bound / records;
+        ((all - kept).max(0.0).sqrt() * OMITTED_WEIGHT * imbalance * slope).powi(2)
+    }
+}

@@ -1,0 +1,189 @@
+//! What the effects release will spend on each stage, from public quantities only.
+
+use super::outcome_statistics::{
+    ArmTotals, ResidualSizes, ResidualSquares, ResidualTotals, Residuals,
+};
+use super::score_statistics::{Cross, Grams, Imbalance, ScoreMoments, ScoreTotals, WEIGHT_SCALE};
+use super::selection::utility_sensitivity;
+use super::statistic::Statistic;
+use crate::measure::MeasureError;
+use crate::privacy::{Adjacency, Cost};
+use crate::schema::{SCALE, SCORE_SCALE, Schema};
+use crate::workload::{EffectsBlock, Stage};
+
+/// The least and the largest share of the arms' stage that small tables raise it to.
+const LARGEST_ARMS_SHARE: f64 = 0.3;
+
+/// The arms' noise that is aimed at: a relative error of this size, `sqrt(2) / (mu n sqrt(share))`, moves
+/// what is centred by it too little to matter (chosen by simulation).
+const ARMS_ERROR: f64 = 0.025;
+
+/// The planned effects.
+#[derive(Debug, Clone)]
+pub struct EffectsPlan {
+    /// The block.
+    pub block: EffectsBlock,
+    /// Each stage's charge: `mu^2`, of the selection `2 rho`.
+    pub charges: Vec<(Stage, f64)>,
+    /// What all of it costs.
+    pub cost: Cost,
+}
+
+impl EffectsPlan {
+    /// Divides `mu_squared` over the stages. `rows` is a public guess of the number of records, if any.
+    ///
+    /// # Errors
+    /// Where a charge is out of range.
+    pub fn new(
+        block: EffectsBlock,
+        mu_squared: f64,
+        rows: Option<f64>,
+    ) -> Result<EffectsPlan, MeasureError> {
+        let listed = block.stages(None)[0].1;
+        let arms = rows.map(|rows| {
+            let wanted = (2.0_f64.sqrt() / (ARMS_ERROR * mu_squared.sqrt() * rows)).powi(2);
+            wanted.clamp(listed, LARGEST_ARMS_SHARE.max(listed))
+        });
+        let charges: Vec<(Stage, f64)> = block
+            .stages(arms)
+            .into_iter()
+            .map(|(stage, share)| (stage, share * mu_squared))
+            .collect();
+        let sum = |selection: bool| -> f64 {
+            let of = charges
+                .iter()
+                .filter(|(s, _)| (*s == Stage::Selection) == selection);
+            of.map(|(_, charge)| charge).sum()
+        };
+        let cost = Cost::gaussian(sum(false))?.plus(&Cost::other(sum(true) / 2.0)?);
+        Ok(EffectsPlan {
+            block,
+            charges,
+            cost,
+        })
+    }
+
+    /// The charge of a stage, if it has work.
+    pub fn charge(&self, stage: Stage) -> Option<f64> {
+        let found = self.charges.iter().find(|(s, _)| *s == stage);
+        found.map(|(_, charge)| *charge)
+    }
+
+    /// The effects' whole budget, `sqrt(mu^2)`, selection included.
+    pub fn mu(&self) -> f64 {
+        self.charges.iter().map(|(_, c)| c).sum::<f64>().sqrt()
+    }
+}
+
+/// What a stage will measure, as far as it is known before: residuals are taken to need the outcome's whole
+/// half-range as their clip (`B = 1`), which the release lowers to a few residual scales.
+#[derive(Debug, Clone)]
+pub struct StageLine {
+    /// The stage.
+    pub stage: Stage,
+    /// The number of noisy values, or of rounds of the selection.
+    pub cells: usize,
+    /// The L2 sensitivity, in the statistic's natural units.
+    pub sensitivity: f64,
+    /// The standard deviation of the noise, in the same units; of the selection, the scale of its log-odds.
+    pub sigma: f64,
+    /// The charge: `mu^2`, of the selection `2 rho`.
+    pub charge: f64,
+}
+
+impl EffectsPlan {
+    /// The stages as they are planned.
+    pub fn lines(&self, schema: &Schema, adjacency: Adjacency) -> Vec<StageLine> {
+        let arms = schema.columns[self.block.treatment].levels();
+        let scores = self.block.keep;
+        let radius = radius(scores);
+        let residuals = || Residuals {
+            centres: vec![0; arms],
+            bound: SCALE,
+        };
+        let constant = gram_constant(radius);
+        let weights = vec![WEIGHT_SCALE; arms];
+        let line = |&(stage, charge): &(Stage, f64)| {
+            let statistic: Box<dyn Statistic> = match stage {
+                Stage::Arms => Box::new(ArmTotals { arms }),
+                Stage::Ranges => Box::new(ScoreMoments {
+                    scores: self.block.values().count(),
+                }),
+                Stage::Scale => Box::new(ResidualSizes {
+                    centres: vec![0; arms],
+                    edges: vec![SCALE; super::scale::edges().len()],
+                }),
+                Stage::Selection => return self.selection_line(adjacency, schema, charge),
+                Stage::Spread => Box::new(ResidualSquares(residuals())),
+                Stage::OutcomeMeans => Box::new(ResidualTotals(residuals())),
+                Stage::ScoreMeans => Box::new(ScoreTotals { scores, radius }),
+                Stage::Imbalance => Box::new(Imbalance {
+                    scores,
+                    radius,
+                    weights: weights.clone(),
+                }),
+                Stage::Cross => Box::new(Cross {
+                    scores,
+                    radius,
+                    residuals: residuals(),
+                }),
+                Stage::Covariance => Box::new(Grams {
+                    arms,
+                    scores,
+                    radius,
+                    constant,
+                }),
+            };
+            let reach = statistic.reach();
+            let units = match adjacency {
+                Adjacency::AddRemove => reach.norm,
+                Adjacency::ReplaceOne => reach.diameter,
+            };
+            let rows = f64::from(schema.unit.max_rows());
+            let sensitivity = units as f64 * rows / statistic.scale() as f64;
+            StageLine {
+                stage,
+                cells: statistic.cells(),
+                sensitivity,
+                sigma: sensitivity / charge.sqrt(),
+                charge,
+            }
+        };
+        self.charges.iter().map(line).collect()
+    }
+
+    fn selection_line(&self, adjacency: Adjacency, schema: &Schema, charge: f64) -> StageLine {
+        let units = utility_sensitivity(adjacency, schema.unit.max_rows());
+        let sensitivity = units as f64 / SCORE_SCALE as f64;
+        // rho = charge / 2 = keep epsilon^2 / 8.
+        let epsilon = (4.0 * charge / self.block.keep as f64).sqrt();
+        StageLine {
+            stage: Stage::Selection,
+            cells: self.block.keep,
+            sensitivity,
+            sigma: 2.0 * sensitivity / epsilon,
+            charge,
+        }
+    }
+}
+
+/// The largest norm of `scores` scores, in units of `1 / SCORE_SCALE`: uniform scores have `|s|^2` of mean
+/// `K/3`, and the rest is room for its spread.
+pub(super) fn radius(scores: usize) -> i64 {
+    let k = scores as f64;
+    ((k / 3.0 + 0.6 * k.sqrt()).sqrt() * SCORE_SCALE as f64).floor() as i64
+}
+
+/// The constant before the scores of a Gram matrix: `R / sqrt(10)` makes the arm's mean scores about as
+/// exact as their covariances, at a tenth more sensitivity.
+pub(super) fn gram_constant(radius: i64) -> i64 {
+    (radius as f64 / 10.0_f64.sqrt()).round() as i64
+}
+
+/// A public guess of the number of records: the schema's, or what a `delta` chosen as `1 / n^2` implies.
+pub(in crate::measure) fn public_rows(schema: &Schema, delta: Option<f64>) -> Option<f64> {
+    match schema.rows {
+        Some(rows) => Some(rows as f64),
+        None => delta.map(|delta| (1.0 / delta).sqrt()),
+    }
+}
