@@ -7,9 +7,12 @@ use super::output::Destination;
 use super::reconstruct::calibrate;
 use super::status::{ExitStatus, Failure, OrStatus};
 use super::{GlobalArguments, note};
-use crate::estimate::{self, Effect, Estimand, EstimateError, Estimator, Request, RuleKind};
+use crate::estimate::{
+    self, Analysis, Effect, Estimand, EstimateError, Estimator, NotEstimated, Request, RuleKind,
+    subgroups,
+};
 use crate::release::CheckedRelease;
-use crate::report::{Outcome, document, effects_text, forest};
+use crate::report::{Outcome, document, effects_text, forest, not_estimated_text};
 use crate::schema::Schema;
 use serde::Serialize;
 
@@ -27,7 +30,7 @@ pub fn run(arguments: &AnalyzeArguments, global: GlobalArguments) -> Result<(), 
         arguments.release.as_deref(),
     )?;
     let request = request(arguments, &input)?;
-    let (effects, schema) = match input {
+    let (analysis, schema) = match input {
         Input::Release(release) => (
             analyze_release(&release, arguments, &request, global)?,
             release.schema,
@@ -36,21 +39,23 @@ pub fn run(arguments: &AnalyzeArguments, global: GlobalArguments) -> Result<(), 
             table,
             schema,
             imputed,
+            ..
         } => {
-            let effects =
+            let analysis =
                 estimate::from_imputations(&table, &schema, imputed, &request).map_err(failure)?;
-            (effects, schema)
+            (analysis, schema)
         }
         Input::Table {
             table,
             schema,
             synthetic,
+            ..
         } => (
             estimate::from_table(&table, &schema, synthetic, &request).map_err(failure)?,
             schema,
         ),
     };
-    write(&effects, &schema, arguments)
+    write(&analysis, &schema, arguments)
 }
 
 /// The moment route, with a note where the noise was seeded.
@@ -59,7 +64,7 @@ fn analyze_release(
     arguments: &AnalyzeArguments,
     request: &Request,
     global: GlobalArguments,
-) -> Result<Vec<Effect>, Failure> {
+) -> Result<Analysis, Failure> {
     if release.document.provenance.insecure_seed {
         note(
             global,
@@ -78,8 +83,13 @@ fn analyze_release(
     estimate::from_release(&fit, &draws, &release.schema, request, seed).map_err(failure)
 }
 
-fn write(effects: &[Effect], schema: &Schema, arguments: &AnalyzeArguments) -> Result<(), Failure> {
+fn write(
+    analysis: &Analysis,
+    schema: &Schema,
+    arguments: &AnalyzeArguments,
+) -> Result<(), Failure> {
     let outcome = outcome_of(schema)?;
+    let effects = &analysis.effects;
     if let Some(path) = &arguments.svg {
         let picture = Destination::from(path.clone().into_os_string());
         picture
@@ -93,11 +103,13 @@ fn write(effects: &[Effect], schema: &Schema, arguments: &AnalyzeArguments) -> R
             &EffectsPage {
                 outcome: &outcome.name,
                 effects,
+                not_estimated: &analysis.not_estimated,
             },
         )
         .or_status(ExitStatus::Internal)?
     } else {
-        effects_text(&outcome, effects, destination.style())
+        let style = destination.style();
+        effects_text(&outcome, effects, style) + &not_estimated_text(&analysis.not_estimated, style)
     };
     destination
         .write_text(&page)
@@ -111,6 +123,8 @@ pub struct EffectsPage<'a> {
     pub outcome: &'a str,
     /// The rows.
     pub effects: &'a [Effect],
+    /// The rows that were asked for and could not be estimated.
+    pub not_estimated: &'a [NotEstimated],
 }
 
 /// The outcome that a schema's effects are about.
@@ -122,9 +136,13 @@ pub fn outcome_of(schema: &Schema) -> Result<Outcome, Failure> {
     Ok(Outcome::of(&schema.columns[column]))
 }
 
-/// The status of a failed estimate: the table is to blame.
+/// The status of a failed estimate: the question, or else the table is to blame.
 fn failure(error: EstimateError) -> Failure {
-    Failure::new(ExitStatus::Data, error)
+    let status = match error {
+        EstimateError::NotASubgroup { .. } | EstimateError::NumericRisk { .. } => ExitStatus::Usage,
+        _ => ExitStatus::Data,
+    };
+    Failure::new(status, error)
 }
 
 fn request(arguments: &AnalyzeArguments, input: &Input) -> Result<Request, Failure> {
@@ -154,7 +172,15 @@ fn request(arguments: &AnalyzeArguments, input: &Input) -> Result<Request, Failu
             },
         ));
     }
+    let (schema, leaves) = match input {
+        Input::Release(release) => (&release.schema, Some(release.leaves())),
+        Input::Imputations { schema, leaves, .. } | Input::Table { schema, leaves, .. } => {
+            (schema, leaves.clone())
+        }
+    };
+    let groups = subgroups(schema, &arguments.by, leaves.as_deref()).map_err(failure)?;
     Ok(Request {
+        groups,
         estimands: arguments.estimand.iter().map(|&e| e.into()).collect(),
         estimators: if named.is_empty() {
             possible.to_vec()
@@ -181,6 +207,9 @@ impl From<EstimandArgument> for Estimand {
         match argument {
             EstimandArgument::Ate => Estimand::Ate,
             EstimandArgument::Att => Estimand::Att,
+            EstimandArgument::Atc => Estimand::Atc,
+            EstimandArgument::ArmMean => Estimand::ArmMean,
+            EstimandArgument::RiskRatio => Estimand::RiskRatio,
         }
     }
 }

@@ -230,9 +230,12 @@ pub struct AnalyzeArguments {
     /// The release that the tables were drawn from, where they do not carry what is needed (CSV)
     #[arg(long, value_name = "FILE", conflicts_with = "schema")]
     pub release: Option<PathBuf>,
-    /// The effects to estimate
+    /// What to estimate
     #[arg(long, value_enum, value_delimiter = ',', default_value = "ate,att")]
     pub estimand: Vec<EstimandArgument>,
+    /// Estimate within each level of a covariate, too; of several, one after the other (not crossed)
+    #[arg(long, value_name = "COLUMN", value_delimiter = ',')]
+    pub by: Vec<String>,
     /// The estimators (default: regression and model from a release; all four table estimators from tables)
     #[arg(long, value_enum, value_delimiter = ',')]
     pub estimator: Vec<EstimatorArgument>,
@@ -269,6 +272,12 @@ pub enum EstimandArgument {
     Ate,
     /// Average treatment effect on the treated
     Att,
+    /// Average treatment effect on the controls: the reference arm's rows
+    Atc,
+    /// Mean outcome over everyone, had they been in the arm: one row per arm
+    ArmMean,
+    /// Ratio of an arm's mean to the reference's, of a two-level outcome
+    RiskRatio,
 }
 
 /// Estimators by name.

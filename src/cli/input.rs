@@ -19,12 +19,16 @@ pub enum Input {
         table: CodedTable,
         schema: Schema,
         imputed: Imputed,
+        /// The covariates whose leaf the release measured, where that is known.
+        leaves: Option<Vec<String>>,
     },
     /// One table.
     Table {
         table: CodedTable,
         schema: Schema,
         synthetic: bool,
+        /// The same, where the table is synthetic.
+        leaves: Option<Vec<String>>,
     },
 }
 
@@ -142,12 +146,14 @@ fn read_tables(
     let table = table::read_unprotected(source, None, &checked, &|_| ())
         .or_status(ExitStatus::Data)?
         .table;
+    let leaves = origin.as_ref().and_then(|o| o.leaves.clone());
     if table.imputation.is_none() {
         let synthetic = origin.is_some_and(|o| release.is_some() || o.kind == TableKind::Synthetic);
         return Ok(Input::Table {
             table,
             schema: checked,
             synthetic,
+            leaves,
         });
     }
     let (n, kappa) = match (&origin, checked.rows) {
@@ -165,5 +171,6 @@ fn read_tables(
         table,
         schema: checked,
         imputed: Imputed { n, kappa },
+        leaves,
     })
 }

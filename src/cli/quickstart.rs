@@ -157,9 +157,12 @@ fn effects(
         estimators: vec![Estimator::DifferenceInMeans, Estimator::Regression],
         rule: RuleKind::Unified,
         level: 0.95,
+        groups: vec![],
     };
+    // About everyone, and differences only: nothing is left out.
     let mut effects = estimate::from_release(fit, draws, schema, &request, seed)
-        .or_status(ExitStatus::Internal)?;
+        .or_status(ExitStatus::Internal)?
+        .effects;
     let rows = release.estimated_rows().round() as usize;
     let models = &draws[..IMPUTATIONS.min(draws.len())];
     let stack = impute_tables(models, &fit.released.variables, schema, rows, seed)
@@ -178,14 +181,17 @@ fn effects(
     };
     effects.extend(
         estimate::from_imputations(&stack, schema, imputed, &request)
-            .or_status(ExitStatus::Internal)?,
+            .or_status(ExitStatus::Internal)?
+            .effects,
     );
     let source = Source::Path(folder.join("lalonde.csv"));
     let real = table::read_unprotected(&source, None, schema, &|_| ())
         .or_status(ExitStatus::Internal)?
         .table;
     effects.extend(
-        estimate::from_table(&real, schema, false, &request).or_status(ExitStatus::Internal)?,
+        estimate::from_table(&real, schema, false, &request)
+            .or_status(ExitStatus::Internal)?
+            .effects,
     );
     Ok(effects)
 }
@@ -202,6 +208,7 @@ fn write_effects(
         &EffectsPage {
             outcome: &outcome.name,
             effects,
+            not_estimated: &[],
         },
     )
     .or_status(ExitStatus::Internal)?;

@@ -1,21 +1,24 @@
 //! Cross-fitted augmented inverse-propensity weighting (doubly robust).
 //!
 //! ```text
-//! ATE:  tau = mean of  m_a - m_0 + 1{T=a} (y - m_a) / e_a - 1{T=0} (y - m_0) / e_0
-//! ATT:  tau = sum of  [ 1{T=a} - 1{T=0} e / (1 - e) ] (y - m_0)  /  N_a
+//! over everyone:  mu_t = mean of  m_t + 1{T=t} (y - m_t) / e_t
+//! over arm p:     mu_p = mean of y in it
+//!                 mu_t = sum of  [ 1{T=p} m_t + 1{T=t} e_p / (1 - e_p) (y - m_t) ]  /  N_p
 //! ```
 //!
 //! `m_t` is linear in the scores within arm `t`, `e` logistic; both are fitted without the row's own
 //! fold. Rows are dealt to folds by a seeded shuffle within each arm, so every fold has its share of
-//! each. `V = sum_i psi_i^2 / (n (n - 1))`, `psi` the efficient influence function; errors of the fits
-//! enter at second order only (Chernozhukov et al. 2018, *Double/debiased machine learning*).
+//! each. `V = sum_i psi_i^2 / (n (n - 1))`, `psi` the efficient influence function, the arms' own by the
+//! estimand's gradient; errors of the fits enter at second order only (Chernozhukov et al. 2018,
+//! *Double/debiased machine learning*).
 
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
+use super::estimand::Population;
 use super::moments::ArmRegression;
-use super::propensity::{Overlap, PropensityPair, count_clipped};
+use super::propensity::{Overlap, Propensities, count_clipped};
 use super::sample::Sample;
 use super::{ArmMoments, Estimand, Estimate, EstimateError, Options};
 
@@ -33,7 +36,8 @@ pub(super) fn deal_folds(sample: &Sample, options: &Options) -> Vec<usize> {
     folds
 }
 
-/// The estimate, rows in the folds given; for the ATT the sample holds the two arms only.
+/// The estimate, rows in the folds given; where the population is an arm, the sample holds the two arms
+/// only.
 pub(super) fn augmented(
     sample: &Sample,
     arm: u16,
@@ -41,47 +45,54 @@ pub(super) fn augmented(
     options: &Options,
     folds: &[usize],
 ) -> Result<Estimate, EstimateError> {
-    let treated = sample.rows_of(arm, 2)?.len() as f64;
-    sample.rows_of(0, 2)?;
-    let rows = out_of_fold(sample, arm, options, folds)?;
+    let arms = estimand.arms(arm);
+    for &t in &arms {
+        sample.rows_of(t, 2)?;
+    }
+    let rows = out_of_fold(sample, &arms, options, folds)?;
     let overlaps: Vec<Overlap> = rows.iter().map(|r| r.overlap).collect();
-    let clipped = count_clipped(sample, &overlaps, arm, options)?;
+    let clipped = count_clipped(sample, &overlaps, &arms, options)?;
     let n = sample.len() as f64;
 
-    // Each row's term; their mean is the estimate for the ATE, their sum over N_a for the ATT.
-    let term = |row: usize| {
+    let population = estimand.population(arm);
+    let belongs = |row: usize| f64::from(population.holds(sample.arms[row]));
+    let size: f64 = (0..sample.len()).map(belongs).sum();
+    // Each row's term in the sum that is `size` times an arm's mean.
+    let term = |row: usize, position: usize| {
         let (y, fitted) = (sample.y(row), &rows[row]);
-        let (in_arm, in_reference) = (sample.arms[row] == arm, sample.arms[row] == 0);
-        let e = fitted.overlap;
-        match estimand {
-            Estimand::Ate => {
-                let mut term = fitted.arm - fitted.reference;
-                if in_arm {
-                    term += (y - fitted.arm) / e.arm;
-                } else if in_reference {
-                    term -= (y - fitted.reference) / e.reference;
-                }
-                term
+        let (t, m, e) = (
+            arms[position],
+            fitted.means[position],
+            fitted.overlap.clipped,
+        );
+        let residual = f64::from(sample.arms[row] == t) * (y - m);
+        match population {
+            Population::Everyone => m + residual / e[position],
+            Population::Arm(p) if p == t => belongs(row) * y,
+            // The population is the other one of the two arms.
+            Population::Arm(_) => {
+                let e = e[1 - position];
+                belongs(row) * m + residual * e / (1.0 - e)
             }
-            Estimand::Att if in_arm => y - fitted.reference,
-            Estimand::Att => -(y - fitted.reference) * e.arm / (1.0 - e.arm),
         }
     };
-    let terms: Vec<f64> = (0..sample.len()).map(term).collect();
-    let size = match estimand {
-        Estimand::Ate => n,
-        Estimand::Att => treated,
-    };
-    let value = terms.iter().sum::<f64>() / size;
-    let squares: f64 = (terms.iter().zip(&sample.arms))
-        .map(|(term, &t)| {
-            let belongs = estimand == Estimand::Ate || t == arm;
-            let influence = (term - value * f64::from(belongs)) / size;
-            influence * influence
+    let terms: Vec<Vec<f64>> = (0..arms.len())
+        .map(|position| (0..sample.len()).map(|row| term(row, position)).collect())
+        .collect();
+    let means: Vec<f64> = (terms.iter())
+        .map(|terms| terms.iter().sum::<f64>() / size)
+        .collect();
+    let functional = estimand.of_means(&means)?;
+    let squares: f64 = (0..sample.len())
+        .map(|row| {
+            let influence: f64 = (0..arms.len())
+                .map(|k| functional.gradient[k] * (terms[k][row] - means[k] * belongs(row)))
+                .sum();
+            (influence / size).powi(2)
         })
         .sum();
     Estimate {
-        value,
+        value: functional.value,
         variance: squares * n / (n - 1.0),
         rows: n,
         clipped,
@@ -92,30 +103,29 @@ pub(super) fn augmented(
 /// What the fits without a row's fold say of it.
 struct Fitted {
     overlap: Overlap,
-    /// `m_a`.
-    arm: f64,
-    /// `m_0`.
-    reference: f64,
+    /// `m_t` by position; one arm alone stands at both.
+    means: [f64; 2],
 }
 
 fn out_of_fold(
     sample: &Sample,
-    arm: u16,
+    arms: &[u16],
     options: &Options,
     folds: &[usize],
 ) -> Result<Vec<Fitted>, EstimateError> {
     let all: Vec<usize> = (0..sample.len()).collect();
-    let everyone = PropensityPair::fit(sample, &all, arm, None)?;
+    let everyone = Propensities::fit(sample, &all, arms, None)?;
     let members = |t: u16, fold: usize| -> Vec<usize> {
         let belongs = |&row: &usize| sample.arms[row] == t && folds[row] == fold;
         (0..sample.len()).filter(belongs).collect()
     };
-    let moments_by_fold = |t: u16| -> Vec<ArmMoments> {
-        (0..options.folds)
-            .map(|fold| sample.moments(&members(t, fold)))
-            .collect()
-    };
-    let (treated, controls) = (moments_by_fold(arm), moments_by_fold(0));
+    let moments: Vec<Vec<ArmMoments>> = (arms.iter())
+        .map(|&t| {
+            (0..options.folds)
+                .map(|fold| sample.moments(&members(t, fold)))
+                .collect()
+        })
+        .collect();
     let mut fitted: Vec<Option<Fitted>> = all.iter().map(|_| None).collect();
     for fold in 0..options.folds {
         let (test, train): (Vec<usize>, Vec<usize>) =
@@ -123,18 +133,18 @@ fn out_of_fold(
         if test.is_empty() {
             continue;
         }
-        let pair = PropensityPair::fit(sample, &train, arm, Some(&everyone))?;
-        let outcome = |moments: &[ArmMoments]| {
+        let propensities = Propensities::fit(sample, &train, arms, Some(&everyone))?;
+        let outcome = |moments: &Vec<ArmMoments>| {
             let others = moments.iter().enumerate().filter(|(f, _)| *f != fold);
             ArmRegression::fit(&ArmMoments::pool(others.map(|(_, m)| m), sample.z_len()))
         };
-        let (treated, controls) = (outcome(&treated)?, outcome(&controls)?);
+        let outcomes = moments.iter().map(outcome).collect::<Result<Vec<_>, _>>()?;
         for row in test {
             let scores = &sample.z(row)[1..];
+            let at = |position: usize| outcomes[position.min(outcomes.len() - 1)].predict(scores);
             fitted[row] = Some(Fitted {
-                overlap: pair.at(sample, row, options),
-                arm: treated.predict(scores),
-                reference: controls.predict(scores),
+                overlap: propensities.at(sample, row, options),
+                means: [at(0), at(1)],
             });
         }
     }

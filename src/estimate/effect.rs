@@ -1,6 +1,6 @@
 //! One row of an analysis: an effect with its interval and everything needed to judge it.
 
-use super::{Estimand, Estimator};
+use super::{Estimand, Estimator, Scale, Subgroup};
 use serde::{Deserialize, Serialize};
 
 /// The way from the data to the estimate.
@@ -15,15 +15,24 @@ pub enum Route {
     Naive,
 }
 
-/// An estimated effect. All values are in the outcome's own units.
+/// An estimated effect. All values are in the outcome's own units; a risk ratio has none.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Effect {
     /// What is estimated.
     pub estimand: Estimand,
-    /// The arm and the reference arm, such as `1 - 0`.
+    /// The arm and the reference arm, such as `treat 1 - 0` (`treat 1 / 0` of a ratio); an arm mean names the
+    /// arm alone.
     pub contrast: String,
-    /// Whom it is about, such as `all 445 rows` or `units with treat = 1`.
+    /// Whom it is about, such as `all rows` or `rows with treat = 1 and age = 16..19`.
     pub population: String,
+    /// The subgroup, where it is not about everyone.
+    #[serde(default)]
+    pub subgroup: Option<Subgroup>,
+    /// The scale on which the draws were combined and the interval is symmetric. Of a risk ratio, on the log
+    /// scale, `estimate` and `interval` are exponentials, and `standard_error` and the variances are those of
+    /// the logarithm times the estimate (squared): the delta method.
+    #[serde(default)]
+    pub scale: Scale,
     /// By which route.
     pub route: Route,
     /// By which estimator.
@@ -62,4 +71,32 @@ pub struct Effect {
     pub not_private: bool,
     /// What a reader must know about this row.
     pub notes: Vec<String>,
+}
+
+/// A row that was asked for and could not be estimated.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct NotEstimated {
+    /// What was to be estimated.
+    pub estimand: Estimand,
+    /// The arm and the reference arm.
+    pub contrast: String,
+    /// Whom it would be about.
+    pub population: String,
+    /// The subgroup.
+    pub subgroup: Option<Subgroup>,
+    /// By which route.
+    pub route: Route,
+    /// By which estimator.
+    pub estimator: Estimator,
+    /// Why not.
+    pub reason: String,
+}
+
+/// The answer to a request.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Analysis {
+    /// What was estimated.
+    pub effects: Vec<Effect>,
+    /// What was not: levels with too few rows, ratios without a risk.
+    pub not_estimated: Vec<NotEstimated>,
 }

@@ -10,12 +10,44 @@ pub enum EstimateError {
     #[error("no column has the role `outcome`: name it in the schema")]
     NoOutcome,
     /// The arm is the reference arm, or the treatment has no such level.
-    #[error("arm {arm} is not a contrast: choose one of 1..{levels} (arm 0 is the reference)")]
+    #[error(
+        "arm {arm} has no such row: the treatment has {levels} levels, and arm 0 is the reference that the others are contrasted with"
+    )]
     NotAnArm {
         /// The arm asked for.
         arm: u16,
         /// The number of the treatment's levels.
         levels: usize,
+    },
+    /// A risk ratio of a mean that is not positive.
+    #[error("a mean outcome came out as {mean}: a risk ratio needs risks above 0")]
+    NoRisk {
+        /// The mean.
+        mean: f64,
+    },
+    /// A risk ratio of a numeric outcome.
+    #[error(
+        "`{outcome}` is numeric, and a risk ratio compares the risks of a two-level outcome: ask for ate, att, atc or arm-mean"
+    )]
+    NumericRisk {
+        /// The outcome's column.
+        outcome: String,
+    },
+    /// A subgroup without rows.
+    #[error("nobody has {column} = {level}")]
+    EmptySubgroup {
+        /// The subgroup's column.
+        column: String,
+        /// Its level.
+        level: String,
+    },
+    /// A column that can't divide the rows into subgroups.
+    #[error("there are no subgroups by `{column}`: {reason}")]
+    NotASubgroup {
+        /// The column.
+        column: String,
+        /// Why.
+        reason: String,
     },
     /// [`Estimator::Model`](super::Estimator::Model) was asked of a table.
     #[error("the estimator `model` reads a fitted model, not a table: choose another one")]
@@ -23,6 +55,12 @@ pub enum EstimateError {
     /// The table does not fit its schema.
     #[error("the table does not fit the schema: {0}")]
     Malformed(String),
+    /// A subgroup of a column that the model does not have.
+    #[error("the release measured nothing of `{column}`: there are no subgroups by it")]
+    NotMeasured {
+        /// The column.
+        column: String,
+    },
     /// Nobody is in an arm.
     #[error("arm `{arm}` is empty: nobody to compare")]
     EmptyArm {
@@ -74,6 +112,14 @@ pub enum EstimateError {
     InImputation {
         /// The imputation's number.
         imputation: u32,
+        /// What is wrong there.
+        source: Box<EstimateError>,
+    },
+    /// The same, in one posterior draw.
+    #[error("posterior draw {draw}: {source}")]
+    InDraw {
+        /// The draw's number, from 1.
+        draw: usize,
         /// What is wrong there.
         source: Box<EstimateError>,
     },

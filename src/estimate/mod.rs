@@ -8,20 +8,24 @@
 //! own units.
 
 mod analysis;
+mod analysis_row;
 mod augmented;
 mod combine;
 mod covariates;
 mod effect;
 mod error;
+mod estimand;
 mod linear;
 mod model_effect;
 mod model_formula;
+mod moment_route;
 mod moments;
 mod outcome;
 mod propensity;
 mod quantile;
 mod sample;
 mod stack;
+mod subgroup;
 mod weighting;
 
 #[cfg(test)]
@@ -29,25 +33,18 @@ mod fixtures;
 #[cfg(test)]
 mod tests;
 
-pub use analysis::{Imputed, Request, RuleKind, from_imputations, from_release, from_table};
+pub use analysis::{Imputed, Request, RuleKind, from_imputations, from_table};
 pub use combine::{Combined, Note, Rule, combine};
 pub use covariates::{Covariate, DesignMatrix};
-pub use effect::{Effect, Route};
+pub use effect::{Analysis, Effect, NotEstimated, Route};
 pub use error::EstimateError;
+pub use estimand::{Estimand, Scale};
+pub use moment_route::from_release;
 pub use moments::{ArmMoments, RIDGE, regression_from_moments};
 pub use propensity::PROPENSITY_RIDGE;
 pub use sample::Rows;
 pub use stack::{Options, estimate, estimate_each, imputations};
-
-/// The effect that is estimated.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Estimand {
-    /// Average treatment effect: mean of `Y(arm) - Y(reference)` over everyone.
-    Ate,
-    /// Average effect on the treated: the same over the units of the arm.
-    Att,
-}
+pub use subgroup::{Group, Subgroup, subgroups};
 
 /// The estimator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
@@ -65,7 +62,8 @@ pub enum Estimator {
     Model,
 }
 
-/// One estimate from one table or one model, in the outcome's own units.
+/// One estimate from one table or one model, on the estimand's [`Scale`]: the outcome's own units, or
+/// their logarithm.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Estimate {
     /// The point estimate.

@@ -1,135 +1,158 @@
 //! The g-formula on a model, over rows sampled from it.
 
+use super::estimand::Population;
 use super::model_effect::ModelContext;
 use super::{Estimand, Estimate, EstimateError, Options};
 use crate::impute::{Purpose, derived_seed};
 use crate::model::{FullConditional, Model};
 
-/// How many rows of covariates a model's effect is averaged over. The average's Monte Carlo error is
-/// `sd(tau(X)) / sqrt(rows)` at most (rows are sampled with stratified ranks, so it is less), small beside
-/// the sampling error of any table that this is meant for.
+/// How many rows of covariates a model's outcome regressions are averaged over. An average's Monte Carlo
+/// error is `sd(m(X)) / sqrt(rows)` at most (rows are sampled with stratified ranks, so it is less), and
+/// that of the mean over `m` draws, each with rows of its own, `sqrt(m)` times smaller: with 100 draws
+/// `sqrt(n / 200 000)` standard errors at most, since no estimator from `n` records has a standard error
+/// below `sd(m(X)) / sqrt(n)`. The variance between the draws holds it.
 pub const EVALUATION_ROWS: usize = 2000;
 
-/// The effects of arm `arm` against arm 0 in a model of `n` records, one per estimand.
-///
-/// # Errors
-/// Where an arm has no mass in the model.
-pub fn model_effects(
-    context: &ModelContext,
-    model: &Model,
-    n: f64,
-    arm: usize,
-    estimands: &[Estimand],
-    seed: u64,
-    index: u64,
-) -> Result<Vec<Estimate>, EstimateError> {
-    let rows = model.sample(
-        EVALUATION_ROWS,
-        derived_seed(seed, Purpose::Evaluation, index),
-    )?;
-    let units = conditional_moments(context, model, &rows, arm)?;
-    estimands
-        .iter()
-        .map(|&estimand| effect(&units, estimand, n, context.arm_name(arm)))
-        .collect()
+/// What a model says of sampled rows' covariates.
+pub struct ModelFormula {
+    units: Vec<Unit>,
 }
 
-/// What a model says of one row's covariates.
-struct Unit {
-    /// Propensities of the arm and of the reference, clipped.
-    propensity: [f64; 2],
-    clipped: bool,
-    /// Weight of the row when the treated are averaged over: `P(T = arm | x)`, not clipped.
-    treated: f64,
-    /// Outcome regressions of the arm and of the reference.
-    regression: [f64; 2],
-    /// Residual variances.
-    variance: [f64; 2],
+/// What a model says of one row's covariates, by arm.
+struct Unit(Vec<ArmLaw>);
+
+/// One arm's law given a row's covariates.
+#[derive(Clone, Copy)]
+struct ArmLaw {
+    /// `e_t(x) = P(T = t | x)`.
+    propensity: f64,
+    /// `m_t(x)`; not a number where the propensity is 0.
+    mean: f64,
+    /// The residual variance.
+    variance: f64,
 }
 
-fn conditional_moments(
-    context: &ModelContext,
-    model: &Model,
-    rows: &[Vec<u16>],
-    arm: usize,
-) -> Result<Vec<Unit>, EstimateError> {
-    let conditional = FullConditional::new(model, &[context.treatment(), context.outcome()])?;
-    let mut table = vec![0.0; conditional.cells()];
-    let count = rows.first().map_or(0, Vec::len);
-    (0..count)
-        .map(|row| {
-            conditional.probabilities(|variable| rows[variable][row], &mut table)?;
-            unit(context, &table, arm)
-        })
-        .collect()
-}
-
-/// The moments of one row, from its joint probabilities of arm and outcome cell.
-fn unit(context: &ModelContext, table: &[f64], arm: usize) -> Result<Unit, EstimateError> {
-    let outcomes = context.values().len();
-    let moments = |t: usize| {
-        let cells = &table[t * outcomes..(t + 1) * outcomes];
-        let mass: f64 = cells.iter().sum();
-        let of = |values: &[f64]| cells.iter().zip(values).map(|(p, y)| p * y).sum::<f64>() / mass;
-        (mass, of(context.values()), of(context.squares()))
-    };
-    let arms = [moments(arm), moments(0)];
-    // Sampled rows have mass in the model, but an arm may have none among rows like them.
-    for (t, (mass, ..)) in [arm, 0].into_iter().zip(arms) {
-        if mass <= 0.0 {
-            return Err(EstimateError::EmptyArm {
-                arm: context.arm_name(t),
-            });
-        }
+impl ArmLaw {
+    /// The propensity, clipped.
+    fn clipped(&self) -> f64 {
+        self.propensity.clamp(Options::CLIP, 1.0 - Options::CLIP)
     }
-    let raw = arms.map(|(mass, ..)| mass);
-    let propensity = raw.map(|e| e.clamp(Options::CLIP, 1.0 - Options::CLIP));
-    Ok(Unit {
-        propensity,
-        clipped: propensity != raw,
-        treated: raw[0],
-        regression: arms.map(|(_, mean, _)| mean),
-        variance: arms.map(|(_, mean, square)| (square - mean * mean).max(0.0)),
-    })
 }
 
-fn effect(
-    units: &[Unit],
-    estimand: Estimand,
-    n: f64,
-    arm: String,
-) -> Result<Estimate, EstimateError> {
-    let weight = |unit: &Unit| match estimand {
-        Estimand::Ate => 1.0,
-        Estimand::Att => unit.treated,
-    };
-    let total: f64 = units.iter().map(weight).sum();
-    if total <= 0.0 {
-        return Err(EstimateError::EmptyArm { arm });
+impl ModelFormula {
+    /// Samples rows and asks the model about them.
+    ///
+    /// # Errors
+    /// Those of the model.
+    pub fn new(
+        context: &ModelContext,
+        model: &Model,
+        seed: u64,
+        index: u64,
+    ) -> Result<ModelFormula, EstimateError> {
+        let seed = derived_seed(seed, Purpose::Evaluation, index);
+        let rows = model.sample(EVALUATION_ROWS, seed)?;
+        let conditional = FullConditional::new(model, &[context.treatment(), context.outcome()])?;
+        let mut table = vec![0.0; conditional.cells()];
+        let units = (0..EVALUATION_ROWS)
+            .map(|row| {
+                conditional.probabilities(|variable| rows[variable][row], &mut table)?;
+                Ok(Unit::new(context, &table))
+            })
+            .collect::<Result<_, EstimateError>>()?;
+        Ok(ModelFormula { units })
     }
-    let tau = |unit: &Unit| unit.regression[0] - unit.regression[1];
-    let value = units.iter().map(|u| weight(u) * tau(u)).sum::<f64>() / total;
-    let rows = units.len() as f64;
-    let share = total / rows;
-    // Hahn (1998), Theorems 1 and 2: the efficiency bounds of the ATE and of the ATT (propensity unknown).
-    let bound = units.iter().map(|u| {
-        let [treated, reference] = u.propensity;
-        let spread = (tau(u) - value).powi(2);
-        match estimand {
-            Estimand::Ate => u.variance[0] / treated + u.variance[1] / reference + spread,
-            Estimand::Att => {
-                treated * u.variance[0]
-                    + treated * treated * u.variance[1] / reference
-                    + treated * spread
+
+    /// An estimand of arm `arm`, in a model of `n` records. With `h = 1` over everyone and `h = e_p` over
+    /// arm `p`, and `g` the estimand's gradient at the means `mu_t = E[h m_t] / E[h]`,
+    ///
+    /// ```text
+    /// V = E[ sum over t of h^2 g_t^2 v_t / e_t  +  h (sum over t of g_t (m_t - mu_t))^2 ] / (n E[h]^2)
+    /// ```
+    ///
+    /// the efficiency bounds of Hahn (1998), theorems 1 and 2 (propensity unknown).
+    ///
+    /// # Errors
+    /// Where an arm has no mass in the model.
+    pub fn estimate(
+        &self,
+        context: &ModelContext,
+        estimand: Estimand,
+        arm: usize,
+        n: f64,
+    ) -> Result<Estimate, EstimateError> {
+        let arms = estimand.arms(arm as u16);
+        let population = estimand.population(arm as u16);
+        // Sampled rows have mass in the model, but an arm may have none among rows like them.
+        for &t in &arms {
+            if self.units.iter().any(|u| u.arm(t).propensity <= 0.0) {
+                return Err(EstimateError::EmptyArm {
+                    arm: context.arm_name(usize::from(t)),
+                });
             }
         }
-    });
-    let variance = bound.sum::<f64>() / rows / (share * share) / n;
-    let clipped = units.iter().filter(|u| u.clipped).count() as f64 / rows * n;
-    Ok(Estimate {
-        value,
-        variance,
-        rows: n,
-        clipped,
-    })
+        let total: f64 = self.units.iter().map(|u| u.weight(population)).sum();
+        let means: Vec<f64> = (arms.iter())
+            .map(|&t| {
+                let weighted = |u: &Unit| u.weight(population) * u.arm(t).mean;
+                self.units.iter().map(weighted).sum::<f64>() / total
+            })
+            .collect();
+        let functional = estimand.of_means(&means)?;
+        let bound = |u: &Unit| {
+            let h = match population {
+                Population::Everyone => 1.0,
+                Population::Arm(p) => u.arm(p).clipped(),
+            };
+            let (mut residual, mut deviation) = (0.0, 0.0);
+            for ((&t, mean), slope) in arms.iter().zip(&means).zip(&functional.gradient) {
+                let law = u.arm(t);
+                residual += h * h * slope * slope * law.variance / law.clipped();
+                deviation += slope * (law.mean - mean);
+            }
+            residual + h * deviation * deviation
+        };
+        let rows = self.units.len() as f64;
+        let share = total / rows;
+        let variance = self.units.iter().map(bound).sum::<f64>() / rows / (share * share) / n;
+        let is_clipped =
+            |u: &&Unit| (arms.iter()).any(|&t| u.arm(t).clipped() != u.arm(t).propensity);
+        let clipped = self.units.iter().filter(is_clipped).count() as f64 / rows * n;
+        Ok(Estimate {
+            value: functional.value,
+            variance,
+            rows: n,
+            clipped,
+        })
+    }
+}
+
+impl Unit {
+    /// The moments of one row, from its joint probabilities of arm and outcome cell.
+    fn new(context: &ModelContext, table: &[f64]) -> Unit {
+        let law = |cells: &[f64]| {
+            let mass: f64 = cells.iter().sum();
+            let of =
+                |values: &[f64]| cells.iter().zip(values).map(|(p, y)| p * y).sum::<f64>() / mass;
+            let (mean, square) = (of(context.values()), of(context.squares()));
+            ArmLaw {
+                propensity: mass,
+                mean,
+                variance: (square - mean * mean).max(0.0),
+            }
+        };
+        Unit(table.chunks(context.values().len()).map(law).collect())
+    }
+
+    fn arm(&self, t: u16) -> ArmLaw {
+        self.0[usize::from(t)]
+    }
+
+    /// The weight of the row in an average over a population, not clipped.
+    fn weight(&self, population: Population) -> f64 {
+        match population {
+            Population::Everyone => 1.0,
+            Population::Arm(p) => self.arm(p).propensity,
+        }
+    }
 }

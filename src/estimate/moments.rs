@@ -5,16 +5,17 @@
 //! the scores with the outcome. For a target population of mean score `s*`
 //!
 //! ```text
-//! tau = m_a(s*) - m_0(s*)
+//! mu_t = m_t(s*),     tau = f(mu_a, mu_0),     g_t = df / dmu_t
 //! ```
 //!
-//! `s*` is the mean over everyone for the ATE and over arm `a` for the ATT. Only first and second moments
-//! within arms enter, so a model that yields them gives the estimate exactly, without sampling rows.
+//! `s*` is the mean over everyone, or over an arm where that is the population ([`Estimand`]). Only first
+//! and second moments within arms enter, so a model that yields them gives the estimate exactly, without
+//! sampling rows.
 //!
 //! Sampling variance, residuals homoskedastic within arms (`l_t = (C_t + lambda I)^-1 (s* - sbar_t)`):
 //!
 //! ```text
-//! V = sum over t in {0, a} of sigma_t^2 (1 + l_t' C_t l_t) / N_t  +  Var(m_a(s) - m_0(s)) / N*
+//! V = sum over t of g_t^2 sigma_t^2 (1 + l_t' C_t l_t) / N_t  +  Var(sum over t of g_t m_t(s)) / N*
 //! ```
 //!
 //! The last term, over the target population of `N*` records, is there because the population's
@@ -28,6 +29,7 @@ use faer::Mat;
 use faer::linalg::solvers::Llt;
 use ndarray::{Array1, Array2};
 
+use super::estimand::{Functional, Population};
 use super::linear::{dot, factor, quadratic_form, solve};
 use super::{Estimand, Estimate, EstimateError};
 
@@ -164,70 +166,89 @@ impl ArmRegression {
     }
 }
 
-/// Two arms' regressions and the population whose effect is asked for.
+/// The regressions of an estimand's arms, and the population over which they are averaged.
 pub(super) struct Contrast {
-    pub arm: ArmRegression,
-    pub reference: ArmRegression,
+    /// The arms with their regressions: the arm, then the reference where it enters.
+    pub sides: Vec<(u16, ArmRegression)>,
     /// `s*`.
     pub target: Vec<f64>,
     /// `N*`.
     pub target_weight: f64,
     /// The number of records that entered.
     pub rows: f64,
+    /// The estimand at the means `m_t(s*)`.
+    pub functional: Functional,
 }
 
 impl Contrast {
-    /// Fits arm `arm` against arm 0. All arms stand in order; for the ATE those that are not
-    /// contrasted tell what the population is.
+    /// Fits the estimand of arm `arm`. All arms stand in order; where the population is everyone those
+    /// that do not enter tell who that is.
     pub fn fit(
         arms: &[ArmMoments],
         arm: u16,
         estimand: Estimand,
         name: impl Fn(u16) -> String,
     ) -> Result<Contrast, EstimateError> {
-        if arm == 0 || usize::from(arm) >= arms.len() {
-            return Err(EstimateError::NotAnArm {
-                arm,
-                levels: arms.len(),
-            });
-        }
+        estimand.check_arm(arm, arms.len())?;
         let regression = |t: u16| {
             let moments = &arms[usize::from(t)];
             if moments.weight.is_nan() || moments.weight <= 0.0 {
                 return Err(EstimateError::EmptyArm { arm: name(t) });
             }
-            ArmRegression::fit(moments)
+            Ok((t, ArmRegression::fit(moments)?))
         };
-        let (reference, arm) = (regression(0)?, regression(arm)?);
-        let contrasted = reference.weight + arm.weight;
-        let (target, target_weight, rows) = match estimand {
-            Estimand::Att => (arm.mean_scores.clone(), arm.weight, contrasted),
-            Estimand::Ate => {
-                let total = arms.iter().map(|a| a.weight).sum();
-                let target = (0..arm.mean_scores.len())
-                    .map(|i| arms.iter().map(|a| mean_term(a, 0, i)).sum::<f64>() / total)
-                    .collect();
-                (target, total, total)
-            }
+        let sides = (estimand.arms(arm).into_iter())
+            .map(regression)
+            .collect::<Result<Vec<_>, _>>()?;
+        let (target, target_weight) = target(arms, estimand.population(arm));
+        let rows = match estimand.population(arm) {
+            Population::Everyone => target_weight,
+            Population::Arm(_) => sides.iter().map(|(_, side)| side.weight).sum(),
         };
+        let means: Vec<f64> = (sides.iter())
+            .map(|(_, side)| side.predict(&target))
+            .collect();
+        let functional = estimand.of_means(&means)?;
         Ok(Contrast {
-            arm,
-            reference,
+            sides,
             target,
             target_weight,
             rows,
+            functional,
         })
     }
 
-    /// The point estimate.
-    pub fn effect(&self) -> f64 {
-        self.arm.predict(&self.target) - self.reference.predict(&self.target)
+    /// `sum over t of g_t (m_t(s) - m_t(s*))`: by how much a row of the population moves the estimand,
+    /// times `N*`.
+    pub fn deviation_at(&self, scores: &[f64]) -> f64 {
+        (self.sides.iter().zip(&self.functional.gradient))
+            .map(|((_, side), slope)| slope * (side.predict(scores) - side.predict(&self.target)))
+            .sum()
     }
+}
 
-    /// `m_a(s) - m_0(s)`.
-    pub fn effect_at(&self, scores: &[f64]) -> f64 {
-        self.arm.predict(scores) - self.reference.predict(scores)
-    }
+/// The mean scores of a population and its number of records.
+fn target(arms: &[ArmMoments], population: Population) -> (Vec<f64>, f64) {
+    let members: Vec<&ArmMoments> = (0u16..)
+        .zip(arms)
+        .filter_map(|(t, arm)| population.holds(t).then_some(arm))
+        .collect();
+    let total: f64 = members.iter().map(|a| a.weight).sum();
+    let scores = arms.first().map_or(0, |a| a.cross.len().saturating_sub(1));
+    let mean = |i| members.iter().map(|a| mean_term(a, 0, i)).sum::<f64>() / total;
+    ((0..scores).map(mean).collect(), total)
+}
+
+/// The covariance matrix of the scores in a population of mean scores `mean`.
+fn covariance(arms: &[ArmMoments], population: Population, mean: &[f64], total: f64) -> Mat<f64> {
+    Mat::from_fn(mean.len(), mean.len(), |i, j| {
+        let sum: f64 = (0u16..)
+            .zip(arms)
+            .filter(|(t, _)| population.holds(*t))
+            .map(|(_, a)| mean_term(a, i + 1, j))
+            .sum();
+        sum / total - mean[i] * mean[j]
+    })
 }
 
 /// An arm's contribution to the sum of `z_i z_{j+1}` over records; nothing for an empty arm, whose
@@ -240,15 +261,19 @@ fn mean_term(arm: &ArmMoments, i: usize, j: usize) -> f64 {
     }
 }
 
-/// Difference in means of arm `arm` against arm 0, from all arms' moments, with Welch's variance.
+/// The estimand from the arms' own means, unadjusted, with Welch's variance.
 ///
 /// # Errors
 /// An empty arm, or an arm of not more than one record.
-pub fn difference_from_moments(arms: &[ArmMoments], arm: u16) -> Result<Estimate, EstimateError> {
-    let mut value = 0.0;
-    let mut variance = 0.0;
+pub fn difference_from_moments(
+    arms: &[ArmMoments],
+    arm: u16,
+    estimand: Estimand,
+) -> Result<Estimate, EstimateError> {
+    let mut means = Vec::new();
+    let mut variances = Vec::new();
     let mut rows = 0.0;
-    for (t, sign) in [(arm, 1.0), (0, -1.0)] {
+    for t in estimand.arms(arm) {
         let moments = arms.get(usize::from(t)).ok_or(EstimateError::NotAnArm {
             arm: t,
             levels: arms.len(),
@@ -262,12 +287,16 @@ pub fn difference_from_moments(arms: &[ArmMoments], arm: u16) -> Result<Estimate
             });
         }
         let mean = moments.cross[0];
-        value += sign * mean;
-        variance += (moments.second_moment - mean * mean).max(0.0) / (records - 1.0);
+        means.push(mean);
+        variances.push((moments.second_moment - mean * mean).max(0.0) / (records - 1.0));
         rows += records;
     }
+    let functional = estimand.of_means(&means)?;
+    let variance = (functional.gradient.iter().zip(&variances))
+        .map(|(slope, variance)| slope * slope * variance)
+        .sum();
     Estimate {
-        value,
+        value: functional.value,
         variance,
         rows,
         clipped: 0.0,
@@ -275,7 +304,7 @@ pub fn difference_from_moments(arms: &[ArmMoments], arm: u16) -> Result<Estimate
     .checked()
 }
 
-/// Regression adjustment of arm `arm` against arm 0, from all arms' moments (in the order of the
+/// Regression adjustment of an estimand of arm `arm`, from all arms' moments (in the order of the
 /// treatment's codes).
 ///
 /// # Errors
@@ -296,30 +325,23 @@ pub fn regression_from_moments(
         ));
     }
     let contrast = Contrast::fit(arms, arm, estimand, name)?;
+    let gradient = &contrast.functional.gradient;
     let mut variance = 0.0;
-    for (t, regression) in [(0, &contrast.reference), (arm, &contrast.arm)] {
+    let mut slopes = vec![0.0; contrast.target.len()];
+    for ((t, regression), g) in contrast.sides.iter().zip(gradient) {
         let leverage = regression.leverage(&contrast.target);
-        let sigma2 = regression.residual_variance * regression.residual_correction(&name(t))?;
-        variance +=
-            sigma2 * (1.0 + quadratic_form(&regression.covariance, &leverage)) / regression.weight;
-    }
-    let difference: Vec<f64> = (contrast.arm.slopes.iter())
-        .zip(&contrast.reference.slopes)
-        .map(|(a, b)| a - b)
-        .collect();
-    let covariance = match estimand {
-        Estimand::Att => contrast.arm.covariance.clone(),
-        Estimand::Ate => {
-            let n = contrast.target_weight;
-            let mean = &contrast.target;
-            Mat::from_fn(mean.len(), mean.len(), |i, j| {
-                arms.iter().map(|a| mean_term(a, i + 1, j)).sum::<f64>() / n - mean[i] * mean[j]
-            })
+        let sigma2 = regression.residual_variance * regression.residual_correction(&name(*t))?;
+        variance += g * g * sigma2 * (1.0 + quadratic_form(&regression.covariance, &leverage))
+            / regression.weight;
+        for (sum, slope) in slopes.iter_mut().zip(&regression.slopes) {
+            *sum += g * slope;
         }
-    };
-    variance += quadratic_form(&covariance, &difference).max(0.0) / contrast.target_weight;
+    }
+    let total = contrast.target_weight;
+    let spread = covariance(arms, estimand.population(arm), &contrast.target, total);
+    variance += quadratic_form(&spread, &slopes).max(0.0) / total;
     Estimate {
-        value: contrast.effect(),
+        value: contrast.functional.value,
         variance,
         rows: contrast.rows,
         clipped: 0.0,

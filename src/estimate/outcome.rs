@@ -4,8 +4,13 @@ use super::moments::Contrast;
 use super::sample::Sample;
 use super::{Estimand, Estimate, EstimateError};
 
-/// The difference in means of the two arms, with Welch's variance `s_a^2 / N_a + s_0^2 / N_0`.
-pub(super) fn difference_in_means(sample: &Sample, arm: u16) -> Result<Estimate, EstimateError> {
+/// The estimand from the arms' own means, unadjusted, with Welch's variance: for a difference
+/// `s_a^2 / N_a + s_0^2 / N_0`.
+pub(super) fn difference_in_means(
+    sample: &Sample,
+    arm: u16,
+    estimand: Estimand,
+) -> Result<Estimate, EstimateError> {
     let mean_and_variance = |t: u16| -> Result<(f64, f64), EstimateError> {
         let rows = sample.rows_of(t, 2)?;
         let count = rows.len() as f64;
@@ -13,11 +18,18 @@ pub(super) fn difference_in_means(sample: &Sample, arm: u16) -> Result<Estimate,
         let squares: f64 = rows.iter().map(|&i| (sample.y(i) - mean).powi(2)).sum();
         Ok((mean, squares / (count - 1.0) / count))
     };
-    let (treated, treated_variance) = mean_and_variance(arm)?;
-    let (control, control_variance) = mean_and_variance(0)?;
+    let (means, variances): (Vec<f64>, Vec<f64>) = (estimand.arms(arm).into_iter())
+        .map(mean_and_variance)
+        .collect::<Result<Vec<_>, _>>()?
+        .into_iter()
+        .unzip();
+    let functional = estimand.of_means(&means)?;
+    let variance = (functional.gradient.iter().zip(&variances))
+        .map(|(slope, variance)| slope * slope * variance)
+        .sum();
     Estimate {
-        value: treated - control,
-        variance: treated_variance + control_variance,
+        value: functional.value,
+        variance,
         rows: sample.len() as f64,
         clipped: 0.0,
     }
@@ -28,8 +40,8 @@ pub(super) fn difference_in_means(sample: &Sample, arm: u16) -> Result<Estimate,
 /// variance that allows for unequal residual variances (HC1 within arms):
 ///
 /// ```text
-/// V = sum over t in {0, a} of N_t / (N_t - p_t) sum_{T_i = t} [ (1 + (s_i - sbar_t)' l_t) e_i / N_t ]^2
-///   + sum over the target population of [ (m_a(s_i) - m_0(s_i) - tau) / N* ]^2
+/// V = sum over t of g_t^2 N_t / (N_t - p_t) sum_{T_i = t} [ (1 + (s_i - sbar_t)' l_t) e_i / N_t ]^2
+///   + sum over the target population of [ sum over t of g_t (m_t(s_i) - mu_t) / N* ]^2
 /// ```
 ///
 /// The two parts add up because residuals are orthogonal to the scores within each arm.
@@ -38,8 +50,9 @@ pub(super) fn regression(
     arm: u16,
     estimand: Estimand,
 ) -> Result<Estimate, EstimateError> {
-    sample.rows_of(arm, 2)?;
-    sample.rows_of(0, 2)?;
+    for t in estimand.arms(arm) {
+        sample.rows_of(t, 2)?;
+    }
     let mut members: Vec<Vec<usize>> = vec![Vec::new(); sample.arm_names.len()];
     for (row, &t) in sample.arms.iter().enumerate() {
         members[usize::from(t)].push(row);
@@ -47,12 +60,11 @@ pub(super) fn regression(
     let moments: Vec<_> = members.iter().map(|rows| sample.moments(rows)).collect();
     let name = |t: u16| sample.arm_names[usize::from(t)].clone();
     let contrast = Contrast::fit(&moments, arm, estimand, name)?;
-    let value = contrast.effect();
 
     let mut variance = 0.0;
-    for (t, regression) in [(0, &contrast.reference), (arm, &contrast.arm)] {
+    for ((t, regression), slope) in contrast.sides.iter().zip(&contrast.functional.gradient) {
         let leverage = regression.leverage(&contrast.target);
-        let squares: f64 = (members[usize::from(t)].iter())
+        let squares: f64 = (members[usize::from(*t)].iter())
             .map(|&row| {
                 let scores = &sample.z(row)[1..];
                 let reach: f64 = (scores.iter().zip(&regression.mean_scores).zip(&leverage))
@@ -62,18 +74,18 @@ pub(super) fn regression(
                 ((1.0 + reach) * residual / regression.weight).powi(2)
             })
             .sum();
-        variance += squares * regression.residual_correction(&name(t))?;
+        variance += slope * slope * squares * regression.residual_correction(&name(*t))?;
     }
-    let in_target = |row: &usize| estimand == Estimand::Ate || sample.arms[*row] == arm;
+    let population = estimand.population(arm);
     variance += (0..sample.len())
-        .filter(in_target)
+        .filter(|&row| population.holds(sample.arms[row]))
         .map(|row| {
-            let effect = contrast.effect_at(&sample.z(row)[1..]);
-            ((effect - value) / contrast.target_weight).powi(2)
+            let deviation = contrast.deviation_at(&sample.z(row)[1..]);
+            (deviation / contrast.target_weight).powi(2)
         })
         .sum::<f64>();
     Estimate {
-        value,
+        value: contrast.functional.value,
         variance,
         rows: contrast.rows,
         clipped: 0.0,

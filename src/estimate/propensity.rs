@@ -174,83 +174,77 @@ fn logistic(x: f64) -> f64 {
     1.0 / (1.0 + (-x).exp())
 }
 
-/// The propensities of a contrast's two arms.
+/// The propensities of an estimand's arms: the arm and the reference, or one arm alone, which then
+/// stands at both positions.
 #[derive(Debug, Clone)]
-pub(super) struct PropensityPair {
-    /// `P(T = a | x)`.
-    pub arm: Propensity,
-    /// `P(T = 0 | x)`.
-    pub reference: Propensity,
-}
+pub(super) struct Propensities([Propensity; 2]);
 
-impl PropensityPair {
-    /// Fits both on the rows given; one fit serves where these hold the two arms only.
+impl Propensities {
+    /// Fits `P(T = t | x)` of one or two arms on the rows given; one fit serves where these hold the two
+    /// arms only.
     pub fn fit(
         sample: &Sample,
         rows: &[usize],
-        arm: u16,
-        start: Option<&PropensityPair>,
-    ) -> Result<PropensityPair, EstimateError> {
-        let fitted = Propensity::fit(sample, rows, arm, start.map(|s| &s.arm))?;
-        let two_arms = (rows.iter()).all(|&row| [0, arm].contains(&sample.arms[row]));
-        let reference = if two_arms {
-            fitted.complement(0)
-        } else {
-            Propensity::fit(sample, rows, 0, start.map(|s| &s.reference))?
+        arms: &[u16],
+        start: Option<&Propensities>,
+    ) -> Result<Propensities, EstimateError> {
+        let fit = |position: usize| {
+            let start = start.map(|s| s.of(position));
+            Propensity::fit(sample, rows, arms[position], start)
         };
-        Ok(PropensityPair {
-            arm: fitted,
-            reference,
-        })
+        let first = fit(0)?;
+        let only_these = || (rows.iter()).all(|&row| arms.contains(&sample.arms[row]));
+        let second = match arms {
+            [_] => first.clone(),
+            _ if only_these() => first.complement(arms[1]),
+            _ => fit(1)?,
+        };
+        Ok(Propensities([first, second]))
     }
 
-    /// Both arms' propensities of a row, clipped.
+    /// That of the arm at a position.
+    pub fn of(&self, position: usize) -> &Propensity {
+        &self.0[position]
+    }
+
+    /// The propensities of a row, clipped.
     pub fn at(&self, sample: &Sample, row: usize, options: &Options) -> Overlap {
-        let raw = [&self.arm, &self.reference].map(|p| p.at(sample.z(row)));
-        let clipped = raw.map(|e| e.clamp(options.clip, 1.0 - options.clip));
+        let raw = self.0.each_ref().map(|p| p.at(sample.z(row)));
         Overlap {
             raw,
-            arm: clipped[0],
-            reference: clipped[1],
+            clipped: raw.map(|e| e.clamp(options.clip, 1.0 - options.clip)),
         }
     }
 }
 
-/// A row's propensities.
+/// A row's propensities, by position.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Overlap {
-    /// As fitted, of the arm and of the reference.
+    /// As fitted.
     pub raw: [f64; 2],
-    /// `P(T = a | x)`, clipped.
-    pub arm: f64,
-    /// `P(T = 0 | x)`, clipped.
-    pub reference: f64,
+    /// Clipped.
+    pub clipped: [f64; 2],
 }
 
 impl Overlap {
-    /// Whether the arm's propensity was clipped.
-    pub fn arm_clipped(&self) -> bool {
-        self.arm != self.raw[0]
-    }
-
-    /// Whether the reference's propensity was clipped.
-    pub fn reference_clipped(&self) -> bool {
-        self.reference != self.raw[1]
+    /// Whether the propensity at a position was clipped.
+    pub fn is_clipped(&self, position: usize) -> bool {
+        self.clipped[position] != self.raw[position]
     }
 }
 
 /// The number of rows with a clipped propensity.
 ///
 /// # Errors
-/// If all rows of one of the two arms are clipped: then the weights say nothing but the bound.
+/// If all rows of one of the arms are clipped: then the weights say nothing but the bound.
 pub(super) fn count_clipped(
     sample: &Sample,
     overlaps: &[Overlap],
-    arm: u16,
+    arms: &[u16],
     options: &Options,
 ) -> Result<f64, EstimateError> {
-    let clipped = |o: &Overlap| o.arm_clipped() || o.reference_clipped();
-    for arm in [arm, 0] {
+    let clipped = |o: &Overlap| o.is_clipped(0) || o.is_clipped(1);
+    for &arm in arms {
         let mut members = (sample.arms.iter().zip(overlaps)).filter(|(t, _)| **t == arm);
         if members.all(|(_, o)| clipped(o)) {
             return Err(EstimateError::NoOverlap {

@@ -28,8 +28,17 @@ pub enum Rows {
 }
 
 impl Rows {
+    /// How many there are in a table of `rows` rows.
+    pub(super) fn len(&self, rows: usize) -> usize {
+        match self {
+            Rows::All => rows,
+            Rows::Range(range) => range.len(),
+            Rows::Indices(indices) => indices.len(),
+        }
+    }
+
     /// Their indices in a table of `rows` rows.
-    fn indices(&self, rows: usize) -> Result<Vec<usize>, EstimateError> {
+    pub(super) fn indices(&self, rows: usize) -> Result<Vec<usize>, EstimateError> {
         let indices = match self {
             Rows::All => (0..rows).collect(),
             // The end is checked before the range is spelled out.
@@ -63,12 +72,12 @@ pub(super) struct Sample {
 }
 
 impl Sample {
-    /// Reads the rows of a table; with `only`, those of two arms.
+    /// Reads the rows of a table; with `only`, those of some arms.
     pub fn new(
         table: &CodedTable,
         rows: &Rows,
         schema: &Schema,
-        only: Option<[u16; 2]>,
+        only: Option<&[u16]>,
     ) -> Result<Sample, EstimateError> {
         let treatment = schema.treatment().ok_or(EstimateError::NoTreatment)?;
         let outcome = schema.outcome().ok_or(EstimateError::NoOutcome)?;

@@ -2,6 +2,7 @@
 
 use rayon::prelude::*;
 
+use super::estimand::Population;
 use super::sample::{Rows, Sample};
 use super::{Estimand, Estimate, EstimateError, Estimator, augmented, outcome, weighting};
 use crate::schema::Schema;
@@ -47,10 +48,11 @@ impl Default for Options {
     }
 }
 
-/// Estimates the effect of treatment arm `arm` against arm 0 on some rows of a table.
+/// Estimates an estimand of treatment arm `arm` (against arm 0, where it is a contrast) on some rows of a
+/// table.
 ///
-/// The ATE's population is everyone in those rows, whatever their arm; the ATT needs the two arms
-/// only. The difference in means is the same for both.
+/// The population of ATE, arm mean and risk ratio is everyone in those rows, whatever their arm; ATT and
+/// ATC need the two arms only. The difference in means is the same for ATE, ATT and ATC.
 ///
 /// # Errors
 /// An empty arm, too few rows, no overlap, a table that does not fit its schema: see [`EstimateError`].
@@ -66,13 +68,13 @@ pub fn estimate(
     options.check()?;
     let treatment = schema.treatment().ok_or(EstimateError::NoTreatment)?;
     let levels = schema.columns[treatment].levels();
-    if arm == 0 || usize::from(arm) >= levels {
-        return Err(EstimateError::NotAnArm { arm, levels });
-    }
-    let two_arms = estimand == Estimand::Att || estimator == Estimator::DifferenceInMeans;
-    let sample = Sample::new(table, rows, schema, two_arms.then_some([0, arm]))?;
+    estimand.check_arm(arm, levels)?;
+    let only_its_arms = estimand.population(arm) != Population::Everyone
+        || estimator == Estimator::DifferenceInMeans;
+    let only = only_its_arms.then(|| estimand.arms(arm));
+    let sample = Sample::new(table, rows, schema, only.as_deref())?;
     match estimator {
-        Estimator::DifferenceInMeans => outcome::difference_in_means(&sample, arm),
+        Estimator::DifferenceInMeans => outcome::difference_in_means(&sample, arm, estimand),
         Estimator::Ipw => weighting::inverse_propensity(&sample, arm, estimand, options),
         Estimator::Aipw => {
             let folds = augmented::deal_folds(&sample, options);
@@ -97,7 +99,21 @@ pub fn estimate_each(
     arm: u16,
     options: &Options,
 ) -> Result<Vec<Estimate>, EstimateError> {
-    let results: Vec<_> = imputations(table)?
+    let tables = imputations(table)?;
+    estimate_tables(table, &tables, schema, estimator, estimand, arm, options)
+}
+
+/// As [`estimate_each`], on some rows of each imputation.
+pub(super) fn estimate_tables(
+    table: &CodedTable,
+    tables: &[(u32, Rows)],
+    schema: &Schema,
+    estimator: Estimator,
+    estimand: Estimand,
+    arm: u16,
+    options: &Options,
+) -> Result<Vec<Estimate>, EstimateError> {
+    let results: Vec<_> = tables
         .par_iter()
         .map(|(number, rows)| {
             estimate(table, rows, schema, estimator, estimand, arm, options).map_err(|source| {

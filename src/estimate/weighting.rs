@@ -2,8 +2,10 @@
 //! propensity included.
 //!
 //! ```text
-//! mu_t = sum_{T_i = t} w_i y_i / sum_{T_i = t} w_i          tau = mu_a - mu_0
-//! ATE:  w = 1 / e_t(x) in arm t          ATT:  w = 1 in arm a,  e / (1 - e) in arm 0
+//! mu_t = sum_{T_i = t} w_i y_i / sum_{T_i = t} w_i
+//!
+//! over everyone:       w = 1 / e_t(x)
+//! over arm p:          w = 1 in arm p,  e_p / (1 - e_p) in the other one
 //! ```
 //!
 //! With `b` the coefficients of the propensity that the weights of arm `t` use, `H` its information and
@@ -13,52 +15,60 @@
 //! phi_i = 1{T_i = t} w_i (y_i - mu_t) / W_t  +  D' H^-1 u_i,     D = sum_{T_j = t} (dw_j / db) (y_j - mu_t) / W_t
 //! ```
 //!
-//! (a stacked M-estimator; Lunceford and Davidian 2004, section 3). `V = n / (n - 1) sum_i phi_i^2` of the
-//! difference. Leaving the second term out over-states the variance of the ATE. A clipped weight does
+//! (a stacked M-estimator; Lunceford and Davidian 2004, section 3). `V = n / (n - 1) sum_i phi_i^2`, with
+//! `phi` the arms' own by the estimand's gradient. Leaving the second term out over-states the variance of the ATE. A clipped weight does
 //! not move with `b`, so its derivative is 0.
 
+use super::estimand::Population;
 use super::linear::{dot, solve};
-use super::propensity::{Overlap, Propensity, PropensityPair, count_clipped};
+use super::propensity::{Overlap, Propensities, count_clipped};
 use super::sample::Sample;
 use super::{Estimand, Estimate, EstimateError, Options};
 
-/// The estimate; for the ATT the sample holds the two arms only.
+/// The estimate; where the population is an arm, the sample holds the two arms only.
 pub(super) fn inverse_propensity(
     sample: &Sample,
     arm: u16,
     estimand: Estimand,
     options: &Options,
 ) -> Result<Estimate, EstimateError> {
-    let (treated, controls) = (sample.rows_of(arm, 2)?, sample.rows_of(0, 2)?);
+    let arms = estimand.arms(arm);
+    let members = (arms.iter())
+        .map(|&t| sample.rows_of(t, 2))
+        .collect::<Result<Vec<_>, _>>()?;
     let rows: Vec<usize> = (0..sample.len()).collect();
-    let pair = PropensityPair::fit(sample, &rows, arm, None)?;
-    let overlaps: Vec<Overlap> = rows.iter().map(|&i| pair.at(sample, i, options)).collect();
-    let clipped = count_clipped(sample, &overlaps, arm, options)?;
+    let models = Propensities::fit(sample, &rows, &arms, None)?;
+    let overlaps: Vec<Overlap> = (rows.iter())
+        .map(|&i| models.at(sample, i, options))
+        .collect();
+    let clipped = count_clipped(sample, &overlaps, &arms, options)?;
 
     let fit = Fit {
         sample,
         rows: &rows,
         overlaps: &overlaps,
+        models: &models,
     };
-    let (treated_mean, control_mean) = match estimand {
-        Estimand::Ate => (
-            fit.mean(&treated, &pair.arm, 0, |o| inverse(o.arm, o.arm_clipped()))?,
-            fit.mean(&controls, &pair.reference, 1, |o| {
-                inverse(o.reference, o.reference_clipped())
-            })?,
-        ),
-        Estimand::Att => (
-            fit.mean(&treated, &pair.arm, 0, |_| (1.0, 0.0))?,
-            fit.mean(&controls, &pair.arm, 0, |o| odds(o.arm, o.arm_clipped()))?,
-        ),
-    };
+    let means = (arms.iter().zip(&members).enumerate())
+        .map(|(position, (&t, members))| match estimand.population(arm) {
+            Population::Everyone => fit.mean(members, position, inverse),
+            Population::Arm(p) if p == t => fit.mean(members, position, |_, _| (1.0, 0.0)),
+            // The population is the other one of the two arms.
+            Population::Arm(_) => fit.mean(members, 1 - position, odds),
+        })
+        .collect::<Result<Vec<_>, _>>()?;
+    let values: Vec<f64> = means.iter().map(|mean| mean.value).collect();
+    let functional = estimand.of_means(&values)?;
     let n = sample.len() as f64;
-    let squares: f64 = (treated_mean.influence.iter())
-        .zip(&control_mean.influence)
-        .map(|(a, b)| (a - b) * (a - b))
+    let squares: f64 = (rows.iter())
+        .map(|&row| {
+            let moved = (means.iter().zip(&functional.gradient))
+                .map(|(mean, slope)| slope * mean.influence[row]);
+            moved.sum::<f64>().powi(2)
+        })
         .sum();
     Estimate {
-        value: treated_mean.value - control_mean.value,
+        value: functional.value,
         variance: squares * n / (n - 1.0),
         rows: n,
         clipped,
@@ -81,6 +91,7 @@ struct Fit<'a> {
     sample: &'a Sample,
     rows: &'a [usize],
     overlaps: &'a [Overlap],
+    models: &'a Propensities,
 }
 
 /// A weighted arm mean and each row's influence on it.
@@ -90,17 +101,20 @@ struct WeightedMean {
 }
 
 impl Fit<'_> {
-    /// The mean of one arm's `members`; `weight` gives a row's weight and the factor of `z` in its
-    /// derivative by the coefficients of `model`, whose raw propensities stand at `position`.
+    /// The mean of one arm's `members`; from the propensity at `position` and whether it was clipped,
+    /// `weight` makes a row's weight and the factor of `z` in its derivative by the coefficients.
     fn mean(
         &self,
         members: &[usize],
-        model: &Propensity,
         position: usize,
-        weight: impl Fn(&Overlap) -> (f64, f64),
+        weight: impl Fn(f64, bool) -> (f64, f64),
     ) -> Result<WeightedMean, EstimateError> {
         let sample = self.sample;
-        let weight = |row: usize| weight(&self.overlaps[row]);
+        let model = self.models.of(position);
+        let weight = |row: usize| {
+            let overlap = &self.overlaps[row];
+            weight(overlap.clipped[position], overlap.is_clipped(position))
+        };
         let total: f64 = members.iter().map(|&i| weight(i).0).sum();
         let weighted: f64 = members.iter().map(|&i| weight(i).0 * sample.y(i)).sum();
         let value = weighted / total;

@@ -37,6 +37,9 @@ pub struct TableOrigin {
     pub rows: usize,
     /// The number of records behind the release, public or estimated.
     pub n: f64,
+    /// The covariates whose leaf the release measured; `None` in tables of versions that did not say.
+    #[serde(default)]
+    pub leaves: Option<Vec<String>>,
     /// The schema.
     pub schema: SchemaFile,
 }
@@ -60,6 +63,7 @@ impl TableOrigin {
             kappa: Kappa::Noise,
             rows,
             n: release.estimated_rows(),
+            leaves: Some(release.leaves()),
             schema: release.document.schema.clone(),
         }
     }

@@ -40,6 +40,11 @@ impl Model {
         }
     }
 
+    /// What it shares with other models of its calibrator.
+    pub(crate) fn structure(&self) -> &Arc<Structure> {
+        &self.structure
+    }
+
     /// The variables.
     pub fn domain(&self) -> &Domain {
         &self.structure.domain

@@ -72,6 +72,7 @@
 
 mod calibration;
 mod conditional;
+mod conditioning;
 mod curvature;
 mod degrees;
 mod diagnostics;

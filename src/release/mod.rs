@@ -14,7 +14,7 @@ pub use effects::{
 };
 
 use crate::privacy::{AccountantKind, Adjacency, Budget, Cost, ReleaseId};
-use crate::schema::{Axis, Feature, Query, SCALE, Schema, SchemaFile};
+use crate::schema::{Axis, Feature, Query, Role, SCALE, Schema, SchemaFile};
 use crate::workload::{Block, Workload, WorkloadFile};
 use serde::{Deserialize, Serialize};
 
@@ -227,6 +227,17 @@ impl CheckedRelease {
             .fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
                 (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
             })
+    }
+
+    /// The covariates whose leaf was measured (arm by outcome by level), in order.
+    pub fn leaves(&self) -> Vec<String> {
+        let leaves = (self.queries.iter().zip(&self.document.measurements))
+            .filter(|(_, measurement)| measurement.block == Block::Leaves);
+        let columns = leaves.flat_map(|(query, _)| query.axes.iter().map(|axis| axis.column));
+        let covariates = columns.filter(|&c| self.schema.columns[c].role == Role::Covariate);
+        covariates
+            .map(|c| self.schema.columns[c].name.clone())
+            .collect()
     }
 
     /// The number of records: public where the schema says so, else the inverse-variance mean of the

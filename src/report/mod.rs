@@ -14,5 +14,5 @@ mod words;
 pub use forest::forest;
 pub use json::{JsonError, document};
 pub use table::{Column, Style, Table};
-pub use text::effects_text;
+pub use text::{effects_text, not_estimated_text};
 pub use words::Outcome;

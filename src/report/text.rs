@@ -3,7 +3,7 @@
 use super::numbers;
 use super::table::{Column, Style, Table, joined, wrapped};
 use super::words::{self, NOT_PRIVATE, Outcome};
-use crate::estimate::Effect;
+use crate::estimate::{Effect, NotEstimated};
 
 /// The effects as a table of estimates, a second table of how they were made, the combining rules'
 /// formulas, and the notes.
@@ -32,16 +32,20 @@ fn estimates(outcome: &Outcome, effects: &[Effect]) -> Table {
         [level] => format!("{level} interval"),
         _ => "Interval".into(),
     };
-    let mut table = Table::new([
-        Column::number(""),
+    // Rows of one subgroup stand together: its name stands once, before them.
+    let by_subgroup = effects.iter().any(|effect| effect.subgroup.is_some());
+    let subgroup = by_subgroup.then(|| Column::text("Subgroup"));
+    let mut columns = vec![Column::number("")];
+    columns.extend(subgroup);
+    columns.extend([
         Column::text("Effect"),
         Column::text("Route, estimator"),
         Column::number("Estimate"),
         Column::number("SE"),
         Column::number(interval_header),
         Column::number("Variance\nfrom noise"),
-    ])
-    .title(format!("Effects on {}", outcome.description()));
+    ]);
+    let mut table = Table::new(columns).title(format!("Effects on {}", outcome.description()));
     let ends: Vec<[String; 2]> = effects.iter().map(|e| e.interval.map(number)).collect();
     let widest = [0, 1].map(|end| {
         let lengths = ends.iter().map(|ends| ends[end].chars().count());
@@ -58,8 +62,17 @@ fn estimates(outcome: &Outcome, effects: &[Effect]) -> Table {
             Some(share) => numbers::percentage(share),
             None => "-".into(),
         };
-        table.row([
-            (index + 1).to_string(),
+        let mut cells = vec![(index + 1).to_string()];
+        if by_subgroup {
+            let before = index.checked_sub(1).map(|i| &effects[i].subgroup);
+            let named = before != Some(&effect.subgroup);
+            cells.push(if named {
+                words::subgroup(effect)
+            } else {
+                String::new()
+            });
+        }
+        cells.extend([
             words::effect(effect),
             words::method(effect),
             number(effect.estimate),
@@ -71,8 +84,38 @@ fn estimates(outcome: &Outcome, effects: &[Effect]) -> Table {
             ),
             privacy,
         ]);
+        table.row(cells);
     }
     table
+}
+
+/// What was asked for and not estimated, with the reason; rows that share population, estimator and reason
+/// stand in one line. Nothing where everything was estimated.
+pub fn not_estimated_text(rows: &[NotEstimated], style: Style) -> String {
+    if rows.is_empty() {
+        return String::new();
+    }
+    let line = |row: &NotEstimated| {
+        let subgroup = row.subgroup.as_ref().map(ToString::to_string);
+        let whom = subgroup.unwrap_or_else(|| row.population.clone());
+        let how = format!(
+            "{}, {}",
+            words::route(row.route),
+            words::estimator(row.estimator)
+        );
+        (whom, how, row.reason.clone())
+    };
+    let mut lines = vec![String::new(), "Not estimated:".to_string()];
+    for key in distinct(rows.iter().map(line)) {
+        let same = rows.iter().filter(|row| line(row) == key);
+        let effects = distinct(
+            same.map(|row| format!("{} ({})", words::estimand(row.estimand), row.contrast)),
+        );
+        let (whom, how, reason) = &key;
+        let text = format!("{} by {how}: {reason}", effects.join(", "));
+        lines.extend(wrapped(&text, &format!("{whom}:"), style));
+    }
+    joined(&lines)
 }
 
 /// How it was found: for each row the population and the combining rule with its quantities.

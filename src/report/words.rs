@@ -38,6 +38,9 @@ pub(super) fn estimand(estimand: Estimand) -> &'static str {
     match estimand {
         Estimand::Ate => "ATE",
         Estimand::Att => "ATT",
+        Estimand::Atc => "ATC",
+        Estimand::ArmMean => "Mean",
+        Estimand::RiskRatio => "Risk ratio",
     }
 }
 
@@ -66,6 +69,12 @@ pub(super) fn effect(effect: &Effect) -> String {
     format!("{} ({})", estimand(effect.estimand), effect.contrast)
 }
 
+/// The subgroup that a row is about: `age = 16..19`, or `all`.
+pub(super) fn subgroup(effect: &Effect) -> String {
+    let named = effect.subgroup.as_ref().map(ToString::to_string);
+    named.unwrap_or_else(|| "all".into())
+}
+
 /// How it is estimated: `imputation, difference in means`.
 pub(super) fn method(effect: &Effect) -> String {
     format!("{}, {}", route(effect.route), estimator(effect.estimator))
@@ -86,6 +95,7 @@ pub(super) fn privacy_share(effect: &Effect) -> Option<f64> {
 #[cfg(test)]
 pub(super) mod examples {
     use super::*;
+    use crate::estimate::Scale;
 
     /// An effect on LaLonde's outcome.
     pub(in crate::report) fn lalonde(route: Route, estimator: Estimator, estimate: f64) -> Effect {
@@ -95,6 +105,8 @@ pub(super) mod examples {
             estimand: Estimand::Ate,
             contrast: "1 - 0".into(),
             population: "all 445 rows".into(),
+            subgroup: None,
+            scale: Scale::Identity,
             route,
             estimator,
             rule: if naive { "none" } else { "unified" }.into(),

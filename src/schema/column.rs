@@ -157,6 +157,8 @@ impl Column {
             },
             Kind::Real { bins, .. } => match bins[code] {
                 b if b.is_point() => format!("{}", b.lower),
+                // The last bin holds its upper end.
+                b if code + 1 == bins.len() => format!("[{},{}]", b.lower, b.upper),
                 b => format!("[{},{})", b.lower, b.upper),
             },
             Kind::Categorical { levels, other, .. } => match (levels.get(code), other) {
