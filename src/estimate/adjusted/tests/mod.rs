@@ -2,5 +2,6 @@
 
 mod limit;
 mod parity;
+mod population;
 mod refusal;
 mod simulation;
