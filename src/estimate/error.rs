@@ -61,6 +61,9 @@ pub enum EstimateError {
         /// The column.
         column: String,
     },
+    /// Released moments that no release can contain.
+    #[error("the released moments cannot be used: {0} is not finite, has the wrong sign or shape")]
+    Moments(String),
     /// Nobody is in an arm.
     #[error("arm `{arm}` is empty: nobody to compare")]
     EmptyArm {

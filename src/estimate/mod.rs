@@ -2,11 +2,13 @@
 //!
 //! * [`estimate`] and [`estimate_each`]: estimators on coded tables, one table or a stack of imputations.
 //! * [`regression_from_moments`]: regression adjustment from arm-wise second moments, exact on a model.
+//! * [`adjusted`]: adjusted effects from a release of centred moments.
 //! * [`combine()`]: one interval from many draws.
 //!
 //! All of them see covariates through the public scores of [`DesignMatrix`], and return the outcome's
 //! own units.
 
+pub mod adjusted;
 mod analysis;
 mod analysis_row;
 mod augmented;

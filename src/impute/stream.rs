@@ -15,6 +15,8 @@ pub enum Purpose {
     Values = 3,
     /// Rows on which a model's effect is evaluated.
     Evaluation = 4,
+    /// The posterior of an adjusted effect.
+    Adjustment = 8,
 }
 
 /// The stream of a purpose and index under a seed: seed, purpose and index are the cipher's key, so any

@@ -1,0 +1,226 @@
+//! What a fit answers: estimates with their intervals and the parts of their variance.
+
+use std::f64::consts::FRAC_1_SQRT_2;
+
+use libm::erfc;
+use rand_distr::{Distribution, StandardNormal};
+
+use super::sampling::Sampling;
+use crate::estimate::EstimateError;
+use crate::estimate::quantile::critical_value;
+use crate::impute::{Purpose, stream};
+
+/// The population that a mean or an effect is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Target {
+    /// Everyone in both arms: the effect is the ATE.
+    Everyone,
+    /// The treated: the ATT.
+    Treated,
+    /// The reference arm's units: the ATC.
+    Reference,
+}
+
+/// An arm, whose potential outcome is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Arm {
+    /// `Y(0)`.
+    Reference,
+    /// `Y(1)`.
+    Treated,
+}
+
+impl Arm {
+    /// `t`.
+    pub(super) fn index(self) -> usize {
+        match self {
+            Arm::Reference => 0,
+            Arm::Treated => 1,
+        }
+    }
+}
+
+/// The parts of an estimate's variance, by source. They sum to the square of its standard error.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct VarianceTerms {
+    /// The records' sampling: outcomes about their regressions.
+    pub sampling: f64,
+    /// The sampling of the target's scores: of an effect, how much it varies over the covariates; of a
+    /// mean, how much the outcome does.
+    pub heterogeneity: f64,
+    /// Privacy noise of the arms' mean outcomes.
+    pub mean_noise: f64,
+    /// The posterior variance of imbalance times slope: what privacy noise leaves open.
+    pub adjustment: f64,
+    /// Confounders that the selection of scores left out.
+    pub omitted: f64,
+}
+
+impl VarianceTerms {
+    /// The square of the standard error.
+    pub fn total(&self) -> f64 {
+        self.sampling + self.heterogeneity + self.mean_noise + self.adjustment + self.omitted
+    }
+
+    /// The part that would vanish without privacy noise.
+    pub fn privacy(&self) -> f64 {
+        self.mean_noise + self.adjustment + self.omitted
+    }
+}
+
+/// An estimate on the outcome's `[-1, 1]` scale: a mixture of normals, one at each posterior draw.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AdjustedEstimate {
+    /// The point estimate, the posterior mean.
+    pub value: f64,
+    /// The parts of its variance.
+    pub variance: VarianceTerms,
+    centres: Vec<f64>,
+}
+
+impl AdjustedEstimate {
+    fn new(centres: Vec<f64>, mut variance: VarianceTerms) -> AdjustedEstimate {
+        let count = centres.len() as f64;
+        let value = centres.iter().sum::<f64>() / count;
+        let square: f64 = centres.iter().map(|c| (c - value).powi(2)).sum();
+        variance.adjustment = square / (count - 1.0).max(1.0);
+        AdjustedEstimate {
+            value,
+            variance,
+            centres,
+        }
+    }
+
+    /// The square root of the variance terms' sum.
+    pub fn standard_error(&self) -> f64 {
+        self.variance.total().sqrt()
+    }
+
+    /// The equal-tailed interval of the level given, such as 0.95.
+    ///
+    /// # Errors
+    /// A level outside `(0, 1)`.
+    pub fn interval(&self, level: f64) -> Result<[f64; 2], EstimateError> {
+        let outermost = critical_value(level, f64::INFINITY)?;
+        let tail = (1.0 - level) / 2.0;
+        Ok([
+            self.quantile(tail, -outermost),
+            self.quantile(1.0 - tail, outermost),
+        ])
+    }
+
+    /// The mixture's quantile, by bisection of its distribution function: exact where counting draws would
+    /// add Monte Carlo error of its own. It lies between the least and the most of the components' own
+    /// quantiles, which are `deviations` standard deviations from their centres.
+    fn quantile(&self, probability: f64, deviations: f64) -> f64 {
+        let sd = (self.variance.total() - self.variance.adjustment)
+            .max(0.0)
+            .sqrt();
+        let below = |x: f64| {
+            let each = self.centres.iter().map(|centre| match x - centre {
+                d if sd > 0.0 => 0.5 * erfc(-d / sd * FRAC_1_SQRT_2),
+                d if d >= 0.0 => 1.0,
+                _ => 0.0,
+            });
+            each.sum::<f64>() / self.centres.len() as f64
+        };
+        let [mut low, mut high] = [f64::min, f64::max].map(|pick| {
+            let first = self.centres[0];
+            self.centres.iter().fold(first, |x, &c| pick(x, c)) + deviations * sd
+        });
+        // A millionth of the draws' range is far below their Monte Carlo error.
+        for _ in 0..20 {
+            let middle = f64::midpoint(low, high);
+            if below(middle) < probability {
+                low = middle;
+            } else {
+                high = middle;
+            }
+        }
+        f64::midpoint(low, high)
+    }
+}
+
+/// A fitted release: posterior draws of the adjustment, and what surrounds them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AdjustedFit {
+    pub(super) means: [f64; 2],
+    pub(super) mean_noise: [f64; 2],
+    pub(super) omitted: f64,
+    /// `a' beta_0` and `a' beta_1`, by draw.
+    pub(super) adjustments: Vec<[f64; 2]>,
+    pub(super) sampling: Sampling,
+    pub(super) seed: u64,
+}
+
+impl AdjustedFit {
+    /// The effect `E[Y(1) - Y(0)]` over the target.
+    pub fn effect(&self, target: Target) -> AdjustedEstimate {
+        let distances = self.sampling.distances(target);
+        let mean = |t: usize, draw: &[f64; 2]| self.means[t] + distances[t] * draw[t];
+        let centres = (self.adjustments.iter())
+            .map(|draw| mean(1, draw) - mean(0, draw))
+            .collect();
+        let covariance = self.sampling.of_target(target);
+        let arms = [Arm::Reference, Arm::Treated];
+        let terms = VarianceTerms {
+            sampling: arms
+                .map(|arm| self.sampling.of_arm(arm, target))
+                .iter()
+                .sum(),
+            heterogeneity: (covariance[0][0] + covariance[1][1] - 2.0 * covariance[0][1]).max(0.0),
+            mean_noise: self.mean_noise.iter().sum(),
+            adjustment: 0.0,
+            omitted: self.omitted * (distances[1] - distances[0]).powi(2),
+        };
+        AdjustedEstimate::new(centres, terms)
+    }
+
+    /// The mean of the arm's potential outcome over the target.
+    pub fn mean(&self, arm: Arm, target: Target) -> AdjustedEstimate {
+        let t = arm.index();
+        let distance = self.sampling.distances(target)[t];
+        let centres = (self.adjustments.iter())
+            .map(|draw| self.means[t] + distance * draw[t])
+            .collect();
+        AdjustedEstimate::new(centres, self.terms_of_mean(arm, target))
+    }
+
+    /// Joint draws `[E Y(0), E Y(1)]` over the target, all sources of variance included: `each` of them at
+    /// every posterior draw. A function of both means, such as their ratio on the outcome's own scale, has
+    /// its interval from its quantiles over these.
+    pub fn arm_means(&self, target: Target, each: usize) -> Vec<[f64; 2]> {
+        let mut random = stream(self.seed, Purpose::Adjustment, 1);
+        let mut normal = || -> f64 { StandardNormal.sample(&mut random) };
+        let distances = self.sampling.distances(target);
+        let [v0, v1] = [Arm::Reference, Arm::Treated].map(|arm| {
+            // The adjustment's own variance is what the draws show.
+            self.terms_of_mean(arm, target).total()
+        });
+        let covariance =
+            self.sampling.of_target(target)[0][1] + distances[0] * distances[1] * self.omitted;
+        let slope = if v0 > 0.0 { covariance / v0 } else { 0.0 };
+        let rest = (v1 - slope * covariance).max(0.0).sqrt();
+        let mut draws = Vec::with_capacity(self.adjustments.len() * each);
+        for draw in &self.adjustments {
+            for _ in 0..each {
+                let first = v0.sqrt() * normal();
+                let errors = [first, slope * first + rest * normal()];
+                draws.push([0, 1].map(|t| self.means[t] + distances[t] * draw[t] + errors[t]));
+            }
+        }
+        draws
+    }
+
+    /// All but the adjustment's.
+    fn terms_of_mean(&self, arm: Arm, target: Target) -> VarianceTerms {
+        let t = arm.index();
+        VarianceTerms {
+            sampling: self.sampling.of_arm(arm, target),
+            heterogeneity: self.sampling.of_target(target)[t][t].max(0.0),
+            mean_noise: self.mean_noise[t],
+            adjustment: 0.0,
+            omitted: self.omitted * self.sampling.distances(target)[t].powi(2),
+        }
+    }
+}

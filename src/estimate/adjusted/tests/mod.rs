@@ -1,0 +1,7 @@
+//! Tests of the fit as a whole.
+
+mod limit;
+mod parity;
+mod population;
+mod refusal;
+mod simulation;
