@@ -58,7 +58,8 @@ pub fn run(arguments: &AnalyzeArguments, global: GlobalArguments) -> Result<(), 
     write(&analysis, &schema, arguments)
 }
 
-/// The moment route, with a note where the noise was seeded.
+/// The effects route where there is an effects part, and the moment route where the model is asked for, with
+/// a note where the noise was seeded.
 fn analyze_release(
     release: &CheckedRelease,
     arguments: &AnalyzeArguments,
@@ -71,8 +72,15 @@ fn analyze_release(
             "the release was drawn with --insecure-seed: it is not private",
         );
     }
-    let fit = calibrate(release, arguments.accept_unconverged, global)?;
     let seed = arguments.seed.unwrap_or_else(|| release.default_seed());
+    let mut analysis = Analysis::default();
+    if release.document.effects.is_some() {
+        analysis = estimate::from_effects(release, request, seed).map_err(failure)?;
+        if !asks_for_model(arguments) {
+            return Ok(analysis);
+        }
+    }
+    let fit = calibrate(release, arguments.accept_unconverged, global)?;
     let draws = draw_models(
         &fit,
         arguments.m as usize,
@@ -80,7 +88,20 @@ fn analyze_release(
         arguments.accept_unconverged,
         global,
     )?;
-    estimate::from_release(&fit, &draws, &release.schema, request, seed).map_err(failure)
+    let more = estimate::from_release(&fit, &draws, &release.schema, request, seed);
+    let more = more.map_err(failure)?;
+    analysis.effects.extend(more.effects);
+    analysis.not_estimated.extend(more.not_estimated);
+    Ok(analysis)
+}
+
+/// Whether a release with an effects part is to have its model fitted too: for subgroups, which only the
+/// microdata part knows, or for an estimator of the model.
+fn asks_for_model(arguments: &AnalyzeArguments) -> bool {
+    let of_model = |e: &EstimatorArgument| {
+        matches!(e, EstimatorArgument::Model | EstimatorArgument::Regression)
+    };
+    !arguments.by.is_empty() || arguments.estimator.iter().any(of_model)
 }
 
 fn write(
@@ -148,11 +169,7 @@ fn failure(error: EstimateError) -> Failure {
 fn request(arguments: &AnalyzeArguments, input: &Input) -> Result<Request, Failure> {
     let named: Vec<Estimator> = arguments.estimator.iter().map(|&e| e.into()).collect();
     let possible: &[Estimator] = match input {
-        Input::Release(_) => &[
-            Estimator::Regression,
-            Estimator::Model,
-            Estimator::DifferenceInMeans,
-        ],
+        Input::Release(release) => of_release(release),
         _ => &[
             Estimator::Regression,
             Estimator::Aipw,
@@ -164,11 +181,11 @@ fn request(arguments: &AnalyzeArguments, input: &Input) -> Result<Request, Failu
         return Err(Failure::because(
             ExitStatus::Usage,
             match input {
-                Input::Release(_) => format!(
-                    "{} needs rows: run `dpcausal impute` and analyze its tables",
+                Input::Release(_) => missing_part(*estimator),
+                _ => format!(
+                    "{} needs a release: analyze the release itself",
                     name(*estimator)
                 ),
-                _ => "the model estimator needs a release: analyze the release itself".to_string(),
             },
         ));
     }
@@ -192,12 +209,45 @@ fn request(arguments: &AnalyzeArguments, input: &Input) -> Result<Request, Failu
     })
 }
 
+/// The estimators that the parts of a release have an answer to.
+fn of_release(release: &CheckedRelease) -> &'static [Estimator] {
+    let all = &[
+        Estimator::Adjusted,
+        Estimator::Gram,
+        Estimator::DifferenceInMeans,
+        Estimator::Regression,
+        Estimator::Model,
+    ];
+    let has_microdata = !release.document.measurements.is_empty();
+    match (&release.document.effects, has_microdata) {
+        (Some(_), true) => all,
+        (Some(_), false) => &all[..3],
+        (None, _) => &all[2..],
+    }
+}
+
+/// What to do where a release has no answer to an estimator.
+fn missing_part(estimator: Estimator) -> String {
+    let name = name(estimator);
+    match estimator {
+        Estimator::Adjusted | Estimator::Gram => format!(
+            "{name} needs an effects part, which this release lacks; add `effects: {{share: 0.5}}` to the workload and measure again"
+        ),
+        Estimator::Regression | Estimator::Model => format!(
+            "{name} needs a microdata part, which this release lacks; add `blocks` to the workload and measure again"
+        ),
+        _ => format!("{name} needs rows: run `dpcausal impute` and analyze its tables"),
+    }
+}
+
 fn name(estimator: Estimator) -> &'static str {
     match estimator {
         Estimator::DifferenceInMeans => "difference-in-means",
         Estimator::Ipw => "ipw",
         Estimator::Aipw => "aipw",
         Estimator::Regression => "regression",
+        Estimator::Adjusted => "adjusted",
+        Estimator::Gram => "gram",
         Estimator::Model => "model",
     }
 }
@@ -221,6 +271,8 @@ impl From<EstimatorArgument> for Estimator {
             EstimatorArgument::Ipw => Estimator::Ipw,
             EstimatorArgument::Aipw => Estimator::Aipw,
             EstimatorArgument::Regression => Estimator::Regression,
+            EstimatorArgument::Adjusted => Estimator::Adjusted,
+            EstimatorArgument::Gram => Estimator::Gram,
             EstimatorArgument::Model => Estimator::Model,
         }
     }

@@ -236,7 +236,7 @@ pub struct AnalyzeArguments {
     /// Estimate within each level of a covariate, too; of several, one after the other (not crossed)
     #[arg(long, value_name = "COLUMN", value_delimiter = ',')]
     pub by: Vec<String>,
-    /// The estimators (default: regression and model from a release; all four table estimators from tables)
+    /// The estimators (default: from a release, those of its effects part, else those of its model; all four table estimators from tables)
     #[arg(long, value_enum, value_delimiter = ',')]
     pub estimator: Vec<EstimatorArgument>,
     /// The rule that combines imputations
@@ -291,7 +291,11 @@ pub enum EstimatorArgument {
     Aipw,
     /// Regression with arm-covariate interactions
     Regression,
-    /// The fitted model's own effect (from a release only)
+    /// Difference in means less imbalance times slope (from a release with an effects part only)
+    Adjusted,
+    /// The same without a prior (from a release with an effects part only)
+    Gram,
+    /// The fitted model's own effect (from a release with microdata only)
     Model,
 }
 

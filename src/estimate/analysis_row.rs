@@ -3,6 +3,7 @@
 use super::analysis::Request;
 use super::combine::Combined;
 use super::effect::{Analysis, Effect, NotEstimated, Route};
+use super::effects_route::Found;
 use super::{Estimand, EstimateError, Estimator, Group, Scale};
 use crate::impute::Kappa;
 use crate::schema::{Column, Schema};
@@ -87,6 +88,36 @@ impl<'a> Answer<'a> {
             effect.notes.extend(note);
             Ok(effect)
         });
+        self.keep(key, effect)
+    }
+
+    /// Adds a row of the effects route, or the reason why there is none.
+    ///
+    /// # Errors
+    /// An error that concerns more than this row.
+    pub fn push_found(
+        &mut self,
+        key: &Key,
+        found: Result<Found, EstimateError>,
+    ) -> Result<(), EstimateError> {
+        let effect = found.map(|found| {
+            let mut effect = self.unfilled(key);
+            found.fill(&mut effect);
+            if self.arms() > 2 && effect.population == "all rows" {
+                let arms = [0, key.arm.max(1) as u16].map(|t| self.treatment.level_name(t));
+                effect.population =
+                    format!("rows with {} = {}", self.treatment.name, arms.join(" or "));
+            }
+            effect
+        });
+        self.keep(key, effect)
+    }
+
+    fn keep(
+        &mut self,
+        key: &Key,
+        effect: Result<Effect, EstimateError>,
+    ) -> Result<(), EstimateError> {
         match effect {
             Ok(effect) => self.analysis.effects.push(effect),
             Err(error) if key.can_be_left_out(&error) => {
@@ -150,13 +181,6 @@ impl<'a> Answer<'a> {
             }
         };
         Ok(Effect {
-            estimand: key.estimand,
-            contrast: self.contrast(key),
-            population: self.population(key),
-            subgroup: key.group.map(|g| g.named(self.schema)),
-            scale,
-            route: self.route,
-            estimator: key.estimator,
             rule: combined.rule.into(),
             formula: combined.formula.into(),
             m: (self.route != Route::Naive).then_some(combined.draws),
@@ -166,13 +190,42 @@ impl<'a> Answer<'a> {
             estimate,
             standard_error: factor * combined.standard_error,
             degrees_of_freedom: combined.degrees_of_freedom,
-            level: self.request.level,
             interval,
             sampling_variance: factor * factor * sampling,
             privacy_variance: factor * factor * (total - sampling),
             clipped_propensities: how.clipped,
-            not_private: false,
             notes: combined.note.iter().map(ToString::to_string).collect(),
+            ..self.unfilled(key)
         })
+    }
+
+    /// A row that says what it is about, and no numbers yet.
+    fn unfilled(&self, key: &Key) -> Effect {
+        Effect {
+            estimand: key.estimand,
+            contrast: self.contrast(key),
+            population: self.population(key),
+            subgroup: key.group.map(|g| g.named(self.schema)),
+            scale: key.estimand.scale(),
+            route: self.route,
+            estimator: key.estimator,
+            rule: String::new(),
+            formula: String::new(),
+            m: None,
+            r: None,
+            kappa: None,
+            n: 0.0,
+            estimate: 0.0,
+            standard_error: 0.0,
+            degrees_of_freedom: f64::INFINITY,
+            level: self.request.level,
+            interval: [0.0; 2],
+            sampling_variance: 0.0,
+            privacy_variance: 0.0,
+            variance_terms: Vec::new(),
+            clipped_propensities: 0.0,
+            not_private: false,
+            notes: Vec::new(),
+        }
     }
 }

@@ -9,6 +9,8 @@ use serde::{Deserialize, Serialize};
 pub enum Route {
     /// Straight from the release: the functional on the fitted model and on its posterior draws.
     Moment,
+    /// Straight from the effects part of a release: the posterior of imbalance times slope.
+    Effects,
     /// An ordinary estimator on each of the imputed tables, combined.
     Imputation,
     /// One table read as if it were the real one.
@@ -65,12 +67,25 @@ pub struct Effect {
     pub sampling_variance: f64,
     /// The part of the variance that is privacy noise (and its Monte Carlo error).
     pub privacy_variance: f64,
+    /// The parts of the variance by name, where the route tells them apart; they sum to the squared standard
+    /// error.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub variance_terms: Vec<VarianceTerm>,
     /// How many propensities were clipped, on average over the draws.
     pub clipped_propensities: f64,
     /// Whether the row is computed on a table that may be confidential: such a row is not private.
     pub not_private: bool,
     /// What a reader must know about this row.
     pub notes: Vec<String>,
+}
+
+/// A part of an effect's variance.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct VarianceTerm {
+    /// Where it comes from.
+    pub source: String,
+    /// Its size, in squared units of the outcome.
+    pub variance: f64,
 }
 
 /// A row that was asked for and could not be estimated.

@@ -61,6 +61,11 @@ pub enum EstimateError {
         /// The column.
         column: String,
     },
+    /// A release without an effects part.
+    #[error(
+        "the release measured no effects; add `effects: {{share: 0.5}}` to the workload and measure again"
+    )]
+    NoEffects,
     /// Released moments that no release can contain.
     #[error("the released moments cannot be used: {0} is not finite, has the wrong sign or shape")]
     Moments(String),

@@ -15,6 +15,7 @@ mod augmented;
 mod combine;
 mod covariates;
 mod effect;
+mod effects_route;
 mod error;
 mod estimand;
 mod linear;
@@ -38,7 +39,8 @@ mod tests;
 pub use analysis::{Imputed, Request, RuleKind, from_imputations, from_table};
 pub use combine::{Combined, Note, Rule, combine};
 pub use covariates::{Covariate, DesignMatrix};
-pub use effect::{Analysis, Effect, NotEstimated, Route};
+pub use effect::{Analysis, Effect, NotEstimated, Route, VarianceTerm};
+pub use effects_route::from_effects;
 pub use error::EstimateError;
 pub use estimand::{Estimand, Scale};
 pub use moment_route::from_release;
@@ -60,6 +62,10 @@ pub enum Estimator {
     Aipw,
     /// Linear regression with arm-covariate interactions.
     Regression,
+    /// Difference in means less imbalance times slope, from the centred moments of a release.
+    Adjusted,
+    /// The same without a prior: noise-corrected regression on the released Gram matrices.
+    Gram,
     /// The effect in a fitted model itself, by its own propensities and outcome regressions.
     Model,
 }

@@ -81,7 +81,7 @@ pub fn estimate(
             augmented::augmented(&sample, arm, estimand, options, &folds)
         }
         Estimator::Regression => outcome::regression(&sample, arm, estimand),
-        Estimator::Model => Err(EstimateError::NeedsModel),
+        Estimator::Model | Estimator::Adjusted | Estimator::Gram => Err(EstimateError::NeedsModel),
     }
 }
 

@@ -51,6 +51,8 @@ pub(super) fn estimator(estimator: Estimator) -> &'static str {
         Estimator::Ipw => "IPW",
         Estimator::Aipw => "AIPW",
         Estimator::Regression => "regression",
+        Estimator::Adjusted => "adjusted",
+        Estimator::Gram => "Gram, no prior",
         Estimator::Model => "model",
     }
 }
@@ -59,6 +61,7 @@ pub(super) fn estimator(estimator: Estimator) -> &'static str {
 pub(super) fn route(route: Route) -> &'static str {
     match route {
         Route::Moment => "moment",
+        Route::Effects => "effects",
         Route::Imputation => "imputation",
         Route::Naive => "naive",
     }
@@ -127,6 +130,7 @@ pub(super) mod examples {
             interval: [estimate - 1315.0, estimate + 1315.0],
             sampling_variance: if naive { 450_241.0 } else { 396_212.0 },
             privacy_variance: if naive { 0.0 } else { 54_029.0 },
+            variance_terms: vec![],
             clipped_propensities: if naive { 0.0 } else { 0.4 },
             not_private: naive,
             notes: vec![],

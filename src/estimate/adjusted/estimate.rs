@@ -91,6 +91,11 @@ impl AdjustedEstimate {
         }
     }
 
+    /// The number of posterior draws.
+    pub fn draws(&self) -> usize {
+        self.centres.len()
+    }
+
     /// The square root of the variance terms' sum.
     pub fn standard_error(&self) -> f64 {
         self.variance.total().sqrt()

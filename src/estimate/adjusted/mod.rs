@@ -24,6 +24,7 @@ mod covariance;
 mod dense;
 mod estimate;
 mod moments;
+mod released;
 mod sampler;
 mod sampling;
 mod second;
@@ -33,6 +34,7 @@ mod tests;
 pub use constants::Constants;
 pub use estimate::{AdjustedEstimate, AdjustedFit, Arm, Target, VarianceTerms};
 pub use moments::{CentredArm, CentredMoments};
+pub use released::moments_of;
 pub use second::{Disagreement, SecondEstimate, disagreement, second_estimate};
 
 use covariance::{Reliability, Shrunk, released};
