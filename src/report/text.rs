@@ -208,7 +208,7 @@ fn distinct<T: PartialEq>(values: impl Iterator<Item = T>) -> Vec<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::estimate::{Estimand, Estimator, Route};
+    use crate::estimate::{Estimand, Estimator, Route, Subgroup};
     use crate::report::words::examples::{earnings, lalonde};
 
     fn sample() -> Vec<Effect> {
@@ -257,6 +257,38 @@ NOT PRIVATE: computed on a table that may be confidential: not for release.
             effects_text(&earnings(), &sample(), Style::plain(80)),
             expected
         );
+    }
+
+    #[test]
+    fn subgroups_stand_together_and_what_is_missing_beneath() {
+        let mut effects = sample();
+        let married = Subgroup {
+            column: "married".into(),
+            level: "1".into(),
+        };
+        effects[1].subgroup = Some(married.clone());
+        effects[2].subgroup = Some(married.clone());
+        let text = effects_text(&earnings(), &effects, Style::plain(100));
+        assert!(text.contains("1  all "), "{text}");
+        assert!(text.contains("2  married = 1 "), "{text}");
+        // Named once for both of its rows.
+        assert_eq!(text.matches("married = 1").count(), 1, "{text}");
+
+        let missing = |estimand| NotEstimated {
+            estimand,
+            contrast: "1 - 0".into(),
+            population: "rows with married = 1".into(),
+            subgroup: Some(married.clone()),
+            route: Route::Moment,
+            estimator: Estimator::Regression,
+            reason: "arm `1` is empty: nobody to compare".into(),
+        };
+        let rows = [missing(Estimand::Ate), missing(Estimand::Atc)];
+        assert_eq!(
+            not_estimated_text(&rows, Style::plain(100)),
+            "\nNot estimated:\nmarried = 1: ATE (1 - 0), ATC (1 - 0) by moment, regression: arm `1` is empty: nobody to compare\n"
+        );
+        assert_eq!(not_estimated_text(&[], Style::plain(100)), "");
     }
 
     #[test]

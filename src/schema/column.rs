@@ -170,3 +170,35 @@ impl Column {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn real_bins_are_named_with_the_ends_that_they_hold() {
+        let bin = |(lower, upper)| Bin { lower, upper };
+        let column = |bins: &[(f64, f64)]| Column {
+            name: "x".into(),
+            label: None,
+            role: Role::Covariate,
+            kind: Kind::Real {
+                lower: 0.0,
+                upper: 9.0,
+                bins: bins.iter().copied().map(bin).collect(),
+            },
+            missing: vec![],
+        };
+        let names = |bins: &[(f64, f64)]| -> Vec<String> {
+            let column = column(bins);
+            (0..bins.len() as u16)
+                .map(|code| column.level_name(code))
+                .collect()
+        };
+        assert_eq!(
+            names(&[(0.0, 0.0), (0.0, 4.0), (4.0, 9.0)]),
+            ["0", "[0,4)", "[4,9]"]
+        );
+        assert_eq!(names(&[(0.0, 9.0), (9.0, 9.0)]), ["[0,9)", "9"]);
+    }
+}

@@ -2,6 +2,8 @@
 
 mod combining;
 mod coverage;
+mod estimands;
 mod lalonde;
 mod properties;
 mod reference;
+mod subgroups;

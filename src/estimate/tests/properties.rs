@@ -9,6 +9,14 @@ use crate::schema::{Bin, Kind, Role};
 
 const ROWS: usize = 24;
 
+const ESTIMANDS: [Estimand; 5] = [
+    Estimand::Ate,
+    Estimand::Att,
+    Estimand::Atc,
+    Estimand::ArmMean,
+    Estimand::RiskRatio,
+];
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
@@ -55,7 +63,7 @@ proptest! {
             Estimator::Regression,
             Estimator::Model,
         ] {
-            for estimand in [Estimand::Ate, Estimand::Att] {
+            for estimand in ESTIMANDS {
                 for arm in 0..4 {
                     let options = Options::default();
                     let estimates = estimate_each(&table, &schema, estimator, estimand, arm, &options);
