@@ -26,7 +26,7 @@ use rand::Rng;
 use rand_distr::{ChiSquared, Distribution, StandardNormal};
 
 use super::covariance::{Reliability, Shrunk};
-use super::dense::{dot, factor_in_place, multiply, solve_lower, solve_upper};
+use super::dense::{add_multiple, dot, factor_in_place, multiply, solve_transposed, solve_upper};
 use super::{CentredMoments, Constants};
 use crate::estimate::EstimateError;
 
@@ -60,7 +60,7 @@ struct Arm {
     loading: f64,
     /// `W_t`, the state.
     covariance: Vec<f64>,
-    /// `B' W_t W_t B / vc_t`.
+    /// The upper triangle of `B' W_t W_t B / vc_t`.
     precision: Vec<f64>,
 }
 
@@ -87,6 +87,7 @@ struct Sampler<'a> {
     slopes: Vec<f64>,
     joint: Vec<f64>,
     rotated: Vec<f64>,
+    transposed: Vec<f64>,
     beta: Vec<f64>,
     residual: Vec<f64>,
 }
@@ -176,6 +177,7 @@ impl<'a> Sampler<'a> {
             slopes: vec![0.0; 2 * scores],
             joint: vec![0.0; 4 * scores * scores],
             rotated: vec![0.0; scores * scores],
+            transposed: vec![0.0; scores * scores],
             beta: vec![0.0; scores],
             residual: vec![0.0; scores],
         })
@@ -201,28 +203,35 @@ impl<'a> Sampler<'a> {
         let k = self.scores;
         self.slopes.fill(0.0);
         for arm in &mut self.arms {
-            // Rows of `rotated` are the columns of W_t B.
+            // Rows of `rotated` are the columns of W_t B; those of its transpose, W_t's times B.
             for (rotated, column) in (self.rotated.chunks_exact_mut(k)).zip(self.basis.chunks(k)) {
                 multiply(&arm.covariance, column, rotated);
             }
-            for (i, row) in self.rotated.chunks_exact(k).enumerate() {
-                for (j, other) in self.rotated.chunks_exact(k).enumerate().take(i + 1) {
-                    let entry = dot(row, other) / arm.noise;
-                    arm.precision[i * k + j] = entry;
-                    arm.precision[j * k + i] = entry;
+            for (j, row) in self.rotated.chunks_exact(k).enumerate() {
+                for (i, entry) in row.iter().enumerate() {
+                    self.transposed[i * k + j] = *entry;
                 }
-                let linear = dot(row, &arm.cross) / arm.noise;
-                self.slopes[i] += linear;
-                self.slopes[k + i] += arm.loading * linear;
+            }
+            let precision = arm.noise.recip();
+            arm.precision.fill(0.0);
+            let (of_gamma, of_delta) = self.slopes.split_at_mut(k);
+            for (row, cross) in self.transposed.chunks_exact(k).zip(&arm.cross) {
+                for (i, into) in arm.precision.chunks_exact_mut(k).enumerate() {
+                    add_multiple(&mut into[i..], precision * row[i], &row[i..]);
+                }
+                add_multiple(of_gamma, precision * cross, row);
+                add_multiple(of_delta, precision * cross * arm.loading, row);
             }
         }
         let [first, second] = &self.arms;
         let (g, h) = (first.loading, second.loading);
         for i in 0..k {
-            for j in 0..k {
+            for j in i..k {
                 let (x, y) = (first.precision[i * k + j], second.precision[i * k + j]);
                 self.joint[i * 2 * k + j] = x + y;
-                self.joint[(k + i) * 2 * k + j] = g * x + h * y;
+                // The off-diagonal block is wanted whole.
+                self.joint[i * 2 * k + k + j] = g * x + h * y;
+                self.joint[j * 2 * k + k + i] = g * x + h * y;
                 self.joint[(k + i) * 2 * k + k + j] = g * g * x + h * h * y;
             }
         }
@@ -239,7 +248,7 @@ impl<'a> Sampler<'a> {
         if !factor_in_place(&mut self.joint, 2 * k) {
             return Err(EstimateError::NotFinite);
         }
-        solve_lower(&self.joint, &mut self.slopes);
+        solve_transposed(&self.joint, &mut self.slopes);
         for x in &mut self.slopes {
             *x += normal(random);
         }
@@ -287,7 +296,7 @@ impl<'a> Sampler<'a> {
         self.beta.fill(0.0);
         for (j, column) in self.basis.chunks_exact(k).enumerate() {
             let coordinate = self.slopes[j] + arm.loading * self.slopes[k + j];
-            (self.beta.iter_mut().zip(column)).for_each(|(b, c)| *b += coordinate * c);
+            add_multiple(&mut self.beta, coordinate, column);
         }
         let sd = arm.variance.sqrt();
         for i in 0..k {
@@ -313,10 +322,8 @@ impl<'a> Sampler<'a> {
             *x = (*x - b * along) / s;
         }
         for (i, row) in arm.covariance.chunks_exact_mut(k).enumerate() {
-            let (x, b) = (v * self.residual[i], v * self.beta[i]);
-            for (j, entry) in row.iter_mut().enumerate() {
-                *entry += x * self.beta[j] + b * self.residual[j];
-            }
+            add_multiple(row, v * self.residual[i], &self.beta);
+            add_multiple(row, v * self.beta[i], &self.residual);
         }
     }
 

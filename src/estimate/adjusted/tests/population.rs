@@ -60,13 +60,16 @@ pub(super) struct Noise {
     pub covariance: f64,
 }
 
+/// Scores and outcome.
+type Record = (Vec<f64>, f64);
+
 /// An arm's exact moments, and its mean scores.
-fn exact(rows: &[(Vec<f64>, f64)]) -> (CentredArm, Vec<f64>) {
+fn exact(rows: &[Record]) -> (CentredArm, Vec<f64>) {
     let count = rows.len() as f64;
-    let mean = |f: &dyn Fn(&(Vec<f64>, f64)) -> f64| rows.iter().map(f).sum::<f64>() / count;
+    let mean = |f: &dyn Fn(&Record) -> f64| rows.iter().map(f).sum::<f64>() / count;
     let outcome = mean(&|row| row.1);
     let scores: Vec<f64> = (0..SCORES).map(|j| mean(&|row| row.0[j])).collect();
-    let centred = |row: &(Vec<f64>, f64), j: usize| row.0[j] - scores[j];
+    let centred = |row: &Record, j: usize| row.0[j] - scores[j];
     let arm = CentredArm {
         count,
         mean: outcome,

@@ -128,9 +128,11 @@ fn the_seed_fixes_the_fit() {
     );
 }
 
+type Breaking = fn(&mut CentredMoments);
+
 #[test]
 fn impossible_releases_are_refused() {
-    let broken: [(&str, fn(&mut CentredMoments)); 9] = [
+    let broken: [(&str, Breaking); 9] = [
         ("NaN imbalance", |m| m.imbalance[0] = f64::NAN),
         ("negative count", |m| m.treated.count = -3.0),
         ("empty arm", |m| m.reference.count = 0.0),
