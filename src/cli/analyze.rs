@@ -1,9 +1,9 @@
 //! `analyze`: effects with intervals, from a release, imputed tables or one table.
 
-use super::args::{AnalyzeArguments, EstimandArgument, EstimatorArgument, RuleArgument};
-use super::impute::draw_models;
+use super::args::{AnalyzeArguments, EstimandArgument, EstimatorArgument, Posterior, RuleArgument};
 use super::input::{Input, read_input};
 use super::output::Destination;
+use super::posterior::{DrawRequest, draw_models};
 use super::reconstruct::calibrate;
 use super::status::{ExitStatus, Failure, OrStatus};
 use super::{GlobalArguments, note};
@@ -25,6 +25,7 @@ pub fn run(arguments: &AnalyzeArguments, global: GlobalArguments) -> Result<(), 
         &arguments.input,
         arguments.schema.as_deref(),
         arguments.release.as_deref(),
+        arguments.posterior,
     )?;
     let request = request(arguments, &input)?;
     let (effects, schema) = match input {
@@ -36,9 +37,14 @@ pub fn run(arguments: &AnalyzeArguments, global: GlobalArguments) -> Result<(), 
             table,
             schema,
             imputed,
+            caution,
         } => {
-            let effects =
+            let mut effects =
                 estimate::from_imputations(&table, &schema, imputed, &request).map_err(failure)?;
+            if let Some(caution) = caution {
+                note(global, &caution);
+                estimate::note_adjusted(&mut effects, &caution);
+            }
             (effects, schema)
         }
         Input::Table {
@@ -68,14 +74,21 @@ fn analyze_release(
     }
     let fit = calibrate(release, arguments.accept_unconverged, global)?;
     let seed = arguments.seed.unwrap_or_else(|| release.default_seed());
-    let draws = draw_models(
-        &fit,
-        arguments.m as usize,
+    let asked = DrawRequest {
+        posterior: arguments.posterior.unwrap_or(Posterior::Noise),
+        m: arguments.m as usize,
         seed,
-        arguments.accept_unconverged,
-        global,
-    )?;
-    estimate::from_release(&fit, &draws, &release.schema, request, seed).map_err(failure)
+        accept_unconverged: arguments.accept_unconverged,
+    };
+    let draws = draw_models(release, &fit, asked, global)?;
+    let schema = &release.schema;
+    let mut effects =
+        estimate::from_release(&fit, &draws.models, draws.kappa, schema, request, seed)
+            .map_err(failure)?;
+    if let Some(caution) = &draws.caution {
+        estimate::note_adjusted(&mut effects, caution);
+    }
+    Ok(effects)
 }
 
 fn write(effects: &[Effect], schema: &Schema, arguments: &AnalyzeArguments) -> Result<(), Failure> {

@@ -68,13 +68,14 @@ struct How {
 }
 
 /// The moment route: every functional on the base fit and on its posterior draws, combined at `r`
-/// infinite. `seed` fixes the rows on which the g-formula is evaluated.
+/// infinite. `kappa` says what the draws vary by; `seed` fixes the rows on which the g-formula is evaluated.
 ///
 /// # Errors
 /// Where the release measured no treatment or outcome, or a fitted model has an empty arm.
 pub fn from_release(
     fit: &BaseFit,
     draws: &[Model],
+    kappa: Kappa,
     schema: &Schema,
     request: &Request,
     seed: u64,
@@ -103,18 +104,18 @@ pub fn from_release(
                 ..d.estimates[position]
             })
             .collect();
-        let combined = combine(&values, request.rule.with(Kappa::Noise, f64::INFINITY))?;
+        let combined = combine(&values, request.rule.with(kappa, f64::INFINITY))?;
         let clipped = mean_clipped(&values);
         let how = How {
             route: Route::Moment,
-            kappa: Some(Kappa::Noise),
+            kappa: Some(kappa),
             ratio: Some(f64::INFINITY),
             n,
             clipped,
         };
         effects.push(row(schema, key, &combined, request, &how)?);
     }
-    flag_disagreement(&mut effects, &base, &drawn);
+    flag_disagreement(&mut effects, kappa, &base, &drawn);
     Ok(effects)
 }
 
@@ -186,8 +187,13 @@ impl ModelEstimates {
 ///
 /// The variance of the difference is its variance over the draws, and for the sampling part
 /// `|V_regression - V_model|` (Hausman 1978: if one of two estimators is efficient, their difference has
-/// the difference of their variances).
-fn flag_disagreement(effects: &mut [Effect], base: &ModelEstimates, drawn: &[ModelEstimates]) {
+/// the difference of their variances); draws of `kappa = 0` carry the sampling themselves.
+fn flag_disagreement(
+    effects: &mut [Effect],
+    kappa: Kappa,
+    base: &ModelEstimates,
+    drawn: &[ModelEstimates],
+) {
     let find = |estimator: Estimator, like: &Key| {
         base.keys
             .iter()
@@ -209,7 +215,7 @@ fn flag_disagreement(effects: &mut [Effect], base: &ModelEstimates, drawn: &[Mod
         let mean = differences.iter().sum::<f64>() / m;
         let between = differences.iter().map(|d| (d - mean).powi(2)).sum::<f64>() / (m - 1.0);
         let sampling = (base.estimates[position].variance - base.estimates[other].variance).abs();
-        let error = ((1.0 + 1.0 / m) * between + sampling).sqrt();
+        let error = ((1.0 + 1.0 / m) * between + kappa.value() * sampling).sqrt();
         if mean.abs() > DISAGREEMENT * error {
             let text = format!(
                 "regression and model differ by {mean:.4}, more than {DISAGREEMENT} joint standard errors ({error:.4}): \

@@ -63,3 +63,12 @@ pub struct Effect {
     /// What a reader must know about this row.
     pub notes: Vec<String>,
 }
+
+/// Notes something on every effect that adjusts for covariates.
+pub fn note_adjusted(effects: &mut [Effect], text: &str) {
+    for effect in effects {
+        if effect.estimator != Estimator::DifferenceInMeans {
+            effect.notes.push(text.into());
+        }
+    }
+}

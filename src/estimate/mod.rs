@@ -32,7 +32,7 @@ mod tests;
 pub use analysis::{Imputed, Request, RuleKind, from_imputations, from_release, from_table};
 pub use combine::{Combined, Note, Rule, combine};
 pub use covariates::{Covariate, DesignMatrix};
-pub use effect::{Effect, Route};
+pub use effect::{Effect, Route, note_adjusted};
 pub use error::EstimateError;
 pub use moments::{ArmMoments, RIDGE, regression_from_moments};
 pub use propensity::PROPENSITY_RIDGE;
