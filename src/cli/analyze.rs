@@ -1,9 +1,9 @@
 //! `analyze`: effects with intervals, from a release, imputed tables or one table.
 
-use super::args::{AnalyzeArguments, EstimandArgument, EstimatorArgument, RuleArgument};
-use super::impute::draw_models;
+use super::args::{AnalyzeArguments, EstimandArgument, EstimatorArgument, Posterior, RuleArgument};
 use super::input::{Input, read_input};
 use super::output::Destination;
+use super::posterior::{DrawRequest, draw_models};
 use super::reconstruct::calibrate;
 use super::status::{ExitStatus, Failure, OrStatus};
 use super::{GlobalArguments, note};
@@ -28,6 +28,7 @@ pub fn run(arguments: &AnalyzeArguments, global: GlobalArguments) -> Result<(), 
         &arguments.input,
         arguments.schema.as_deref(),
         arguments.release.as_deref(),
+        arguments.posterior,
     )?;
     let request = request(arguments, &input)?;
     let (analysis, schema) = match input {
@@ -39,10 +40,15 @@ pub fn run(arguments: &AnalyzeArguments, global: GlobalArguments) -> Result<(), 
             table,
             schema,
             imputed,
+            caution,
             ..
         } => {
-            let analysis =
+            let mut analysis =
                 estimate::from_imputations(&table, &schema, imputed, &request).map_err(failure)?;
+            if let Some(caution) = caution {
+                note(global, &caution);
+                estimate::note_adjusted(&mut analysis.effects, &caution);
+            }
             (analysis, schema)
         }
         Input::Table {
@@ -81,15 +87,19 @@ fn analyze_release(
         }
     }
     let fit = calibrate(release, arguments.accept_unconverged, global)?;
-    let draws = draw_models(
-        &fit,
-        arguments.m as usize,
+    let asked = DrawRequest {
+        posterior: arguments.posterior.unwrap_or(Posterior::Noise),
+        m: arguments.m as usize,
         seed,
-        arguments.accept_unconverged,
-        global,
-    )?;
-    let more = estimate::from_release(&fit, &draws, &release.schema, request, seed);
-    let more = more.map_err(failure)?;
+        accept_unconverged: arguments.accept_unconverged,
+    };
+    let draws = draw_models(release, &fit, asked, global)?;
+    let schema = &release.schema;
+    let mut more = estimate::from_release(&fit, &draws.models, draws.kappa, schema, request, seed)
+        .map_err(failure)?;
+    if let Some(caution) = &draws.caution {
+        estimate::note_adjusted(&mut more.effects, caution);
+    }
     analysis.effects.extend(more.effects);
     analysis.not_estimated.extend(more.not_estimated);
     Ok(analysis)

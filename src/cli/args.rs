@@ -207,7 +207,7 @@ pub struct ImputeArguments {
     /// Number of imputed tables
     #[arg(short, long = "imputations", value_name = "M", default_value_t = 50, value_parser = clap::value_parser!(u32).range(2..=10_000))]
     pub m: u32,
-    /// What is drawn: the noise posterior (kappa = 1)
+    /// What is drawn: the released sums' noise, or the population of a star model
     #[arg(long, value_enum, default_value = "noise")]
     pub posterior: Posterior,
 }
@@ -215,8 +215,11 @@ pub struct ImputeArguments {
 /// The posterior of the moments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Posterior {
-    /// q~ + N(0, sigma^2): the privacy noise only
+    /// q~ + N(0, sigma^2): the privacy noise only (kappa = 1)
     Noise,
+    /// Laplace's approximation, with empirical Bayes, to the posterior of the star model: sampling and noise
+    /// (kappa = 0); shorter intervals at tight budgets, uses no pairs
+    Laplace,
 }
 
 /// `analyze`
@@ -239,6 +242,10 @@ pub struct AnalyzeArguments {
     /// The estimators (default: from a release, those of its effects part, else those of its model; all four table estimators from tables)
     #[arg(long, value_enum, value_delimiter = ',')]
     pub estimator: Vec<EstimatorArgument>,
+    /// The posterior that a release's draws come from (default: noise), or that tables were drawn from
+    /// where they do not carry it (CSV)
+    #[arg(long, value_enum)]
+    pub posterior: Option<Posterior>,
     /// The rule that combines imputations
     #[arg(long, value_enum, default_value = "unified")]
     pub combine: RuleArgument,
@@ -336,6 +343,15 @@ pub enum LedgerCommand {
         /// The ledger
         ledger: PathBuf,
     },
+}
+
+impl From<Posterior> for crate::impute::Kappa {
+    fn from(posterior: Posterior) -> crate::impute::Kappa {
+        match posterior {
+            Posterior::Noise => crate::impute::Kappa::Noise,
+            Posterior::Laplace => crate::impute::Kappa::Posterior,
+        }
+    }
 }
 
 impl From<TableFormat> for crate::table::Format {

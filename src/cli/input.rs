@@ -1,9 +1,10 @@
 //! What `analyze` is given: a release, imputed tables or one table, told apart by content.
 
+use super::args::Posterior;
 use super::documents::read_schema;
 use super::status::{ExitStatus, Failure, OrStatus};
 use crate::estimate::Imputed;
-use crate::impute::{Kappa, METADATA_KEY, TableKind, TableOrigin};
+use crate::impute::{Kappa, METADATA_KEY, TableKind, TableOrigin, laplace};
 use crate::release::CheckedRelease;
 use crate::schema::Schema;
 use crate::table::{self, CodedTable, Source};
@@ -21,6 +22,8 @@ pub enum Input {
         imputed: Imputed,
         /// The covariates whose leaf the release measured, where that is known.
         leaves: Option<Vec<String>>,
+        /// What has to stand beside adjusted effects computed from the tables.
+        caution: Option<String>,
     },
     /// One table.
     Table {
@@ -65,6 +68,7 @@ pub fn read_input(
     path: &Path,
     schema: Option<&Path>,
     release: Option<&Path>,
+    posterior: Option<Posterior>,
 ) -> Result<Input, Failure> {
     // The spool lives until the input is read; its name is not shown.
     let (source, _spool) = spooled(path)?;
@@ -82,7 +86,7 @@ pub fn read_input(
         let release = CheckedRelease::parse(&text, &source.name()).or_status(ExitStatus::Data)?;
         return Ok(Input::Release(Box::new(release)));
     }
-    read_tables(&source, schema, release)
+    read_tables(&source, schema, release, posterior)
 }
 
 /// How much of an input is looked at to tell what it is.
@@ -119,15 +123,21 @@ fn read_tables(
     source: &Source,
     schema: Option<&Path>,
     release: Option<&Path>,
+    posterior: Option<Posterior>,
 ) -> Result<Input, Failure> {
     let carried = table::metadata(source, None).or_status(ExitStatus::Data)?;
     let mut origin = carried
         .get(METADATA_KEY)
         .and_then(|text| TableOrigin::from_entry(text));
+    let kappa = kappa(origin.as_ref(), posterior)?;
     if let Some(path) = release {
         let release = read_release(path)?;
+        let caution = origin.and_then(|origin| origin.caution);
         // The number of rows per table is counted below; the origin's is not used.
-        origin = Some(TableOrigin::imputations(&release, 0));
+        origin = Some(TableOrigin {
+            caution,
+            ..TableOrigin::imputations(&release, kappa, 0)
+        });
     }
     let checked = match (schema, &origin) {
         (Some(path), _) => read_schema(path)?.0,
@@ -156,9 +166,9 @@ fn read_tables(
             leaves,
         });
     }
-    let (n, kappa) = match (&origin, checked.rows) {
-        (Some(origin), _) => (origin.n, origin.kappa),
-        (None, Some(rows)) => (rows as f64, Kappa::Noise),
+    let n = match (&origin, checked.rows) {
+        (Some(origin), _) => origin.n,
+        (None, Some(rows)) => rows as f64,
         (None, None) => {
             return Err(Failure::because(
                 ExitStatus::Usage,
@@ -167,10 +177,32 @@ fn read_tables(
             ));
         }
     };
+    let carried = origin.and_then(|origin| origin.caution);
+    let caution = carried.or_else(|| {
+        (kappa == Kappa::Posterior)
+            .then(|| laplace::caution(checked.covariates().len()))
+            .flatten()
+    });
     Ok(Input::Imputations {
         table,
         schema: checked,
         imputed: Imputed { n, kappa },
         leaves,
+        caution,
     })
+}
+
+/// What the draws behind tables vary by: as they say themselves, else as the user says, else the noise.
+fn kappa(origin: Option<&TableOrigin>, posterior: Option<Posterior>) -> Result<Kappa, Failure> {
+    let asked = posterior.map(Kappa::from);
+    let carried = origin
+        .filter(|origin| origin.kind == TableKind::Imputations)
+        .map(|origin| origin.kappa);
+    match (carried, asked) {
+        (Some(carried), Some(asked)) if carried != asked => Err(Failure::because(
+            ExitStatus::Usage,
+            "the tables say that they were drawn from the other posterior; leave --posterior out",
+        )),
+        _ => Ok(carried.or(asked).unwrap_or(Kappa::Noise)),
+    }
 }

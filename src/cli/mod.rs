@@ -11,6 +11,7 @@ mod measure;
 mod output;
 mod pages;
 mod plan;
+mod posterior;
 pub mod progress;
 mod quickstart;
 mod reconstruct;

@@ -5,11 +5,12 @@
 //! public for decades.
 
 use super::analyze::{EffectsPage, outcome_of};
+use super::args::Posterior;
 use super::args::{BudgetArguments, QuickstartArguments};
 use super::documents::read_budget;
-use super::impute::draw_models;
 use super::measure::{authorise, count, noise_source};
 use super::output::Destination;
+use super::posterior::{DrawRequest, draw_models};
 use super::progress::Progress;
 use super::reconstruct::{calibrate, write_table};
 use super::status::{ExitStatus, Failure, OrStatus};
@@ -55,7 +56,13 @@ pub fn run(arguments: &QuickstartArguments, global: GlobalArguments) -> Result<(
     let seed = release.default_seed();
     let fit = calibrate(&release, false, global)?;
     write_microdata(&release, &fit, folder, seed)?;
-    let draws = draw_models(&fit, DRAWS, seed, false, global)?;
+    let request = DrawRequest {
+        posterior: Posterior::Noise,
+        m: DRAWS,
+        seed,
+        accept_unconverged: false,
+    };
+    let draws = draw_models(&release, &fit, request, global)?.models;
     let effects = effects(&release, &fit, &draws, folder, seed)?;
     write_effects(&effects, &release.schema, arguments)
 }
@@ -160,14 +167,14 @@ fn effects(
         groups: vec![],
     };
     // About everyone, and differences only: nothing is left out.
-    let mut effects = estimate::from_release(fit, draws, schema, &request, seed)
+    let mut effects = estimate::from_release(fit, draws, Kappa::Noise, schema, &request, seed)
         .or_status(ExitStatus::Internal)?
         .effects;
     let rows = release.estimated_rows().round() as usize;
     let models = &draws[..IMPUTATIONS.min(draws.len())];
     let stack = impute_tables(models, &fit.released.variables, schema, rows, seed)
         .or_status(ExitStatus::Internal)?;
-    let metadata = TableOrigin::imputations(release, rows).entries();
+    let metadata = TableOrigin::imputations(release, Kappa::Noise, rows).entries();
     let options = WriteOptions {
         format: None,
         seed,

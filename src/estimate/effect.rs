@@ -115,3 +115,12 @@ pub struct Analysis {
     /// What was not: levels with too few rows, ratios without a risk.
     pub not_estimated: Vec<NotEstimated>,
 }
+
+/// Notes something on every effect that adjusts for covariates.
+pub fn note_adjusted(effects: &mut [Effect], text: &str) {
+    for effect in effects {
+        if effect.estimator != Estimator::DifferenceInMeans {
+            effect.notes.push(text.into());
+        }
+    }
+}

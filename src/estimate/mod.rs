@@ -39,7 +39,7 @@ mod tests;
 pub use analysis::{Imputed, Request, RuleKind, from_imputations, from_table};
 pub use combine::{Combined, Note, Rule, combine};
 pub use covariates::{Covariate, DesignMatrix};
-pub use effect::{Analysis, Effect, NotEstimated, Route, VarianceTerm};
+pub use effect::{Analysis, Effect, NotEstimated, Route, VarianceTerm, note_adjusted};
 pub use effects_route::from_effects;
 pub use error::EstimateError;
 pub use estimand::{Estimand, Scale};

@@ -18,7 +18,7 @@ use rayon::prelude::*;
 use std::borrow::Cow;
 
 /// The moment route: every functional on the base fit and on its posterior draws, combined at `r`
-/// infinite. `seed` fixes the rows on which the g-formula is evaluated.
+/// infinite. `kappa` says what the draws vary by; `seed` fixes the rows on which the g-formula is evaluated.
 ///
 /// # Errors
 /// Where the release measured no treatment or outcome, or nothing of a subgroup's column, or a fitted model
@@ -26,6 +26,7 @@ use std::borrow::Cow;
 pub fn from_release(
     fit: &BaseFit,
     draws: &[Model],
+    kappa: Kappa,
     schema: &Schema,
     request: &Request,
     seed: u64,
@@ -52,13 +53,13 @@ pub fn from_release(
         for (position, key) in keys.iter().enumerate() {
             let found = series(&base, &drawn, position).and_then(|estimates| {
                 let how = How {
-                    kappa: Some(Kappa::Noise),
+                    kappa: Some(kappa),
                     ratio: Some(f64::INFINITY),
                     n: base.n,
                     clipped: mean_clipped(&estimates),
                 };
-                let combined = combine(&estimates, request.rule.with(Kappa::Noise, f64::INFINITY))?;
-                Ok((combined, how, disagreement(&keys, position, &base, &drawn)))
+                let combined = combine(&estimates, request.rule.with(kappa, f64::INFINITY))?;
+                Ok((combined, how, disagreement(&keys, position, kappa, &base, &drawn)))
             });
             answer.push(key, found)?;
         }
@@ -68,7 +69,10 @@ pub fn from_release(
 
 /// Whether an estimator reads models: the others need rows.
 fn on_models(estimator: Estimator) -> bool {
-    !matches!(estimator, Estimator::Ipw | Estimator::Aipw)
+    matches!(
+        estimator,
+        Estimator::DifferenceInMeans | Estimator::Regression | Estimator::Model
+    )
 }
 
 /// What is asked of every model.
@@ -203,10 +207,11 @@ fn series(
 ///
 /// The variance of the difference is its variance over the draws, and for the sampling part
 /// `|V_regression - V_model|` (Hausman 1978: if one of two estimators is efficient, their difference has
-/// the difference of their variances).
+/// the difference of their variances); draws of `kappa = 0` carry the sampling themselves.
 fn disagreement(
     keys: &[Key],
     position: usize,
+    kappa: Kappa,
     base: &ModelEstimates,
     drawn: &[ModelEstimates],
 ) -> Option<String> {
@@ -229,7 +234,7 @@ fn disagreement(
     let m = differences.len() as f64;
     let mean = differences.iter().sum::<f64>() / m;
     let between = differences.iter().map(|d| (d - mean).powi(2)).sum::<f64>() / (m - 1.0);
-    let error = ((1.0 + 1.0 / m) * between + sampling).sqrt();
+    let error = ((1.0 + 1.0 / m) * between + kappa.value() * sampling).sqrt();
     let of_what = match key.estimand.scale() {
         Scale::Identity => "",
         Scale::Log => " on the log scale",

@@ -6,9 +6,12 @@
 //! carry the privacy noise only, so the sampling variance has to be added when they are combined (see
 //! [`crate::estimate::combine`]).
 //!
+//! **Laplace posterior** (`kappa = 0`): see [`laplace`].
+//!
 //! All randomness here is post-processing: it is drawn from streams fixed by a public seed, and costs
 //! nothing.
 
+pub mod laplace;
 mod rows;
 mod stream;
 

@@ -33,6 +33,9 @@ pub struct TableOrigin {
     pub release: String,
     /// What the draws vary by.
     pub kappa: Kappa,
+    /// What has to stand beside adjusted effects computed from the tables.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub caution: Option<String>,
     /// Rows per table.
     pub rows: usize,
     /// The number of records behind the release, public or estimated.
@@ -47,20 +50,22 @@ pub struct TableOrigin {
 impl TableOrigin {
     /// The origin of one synthetic table.
     pub fn synthetic(release: &CheckedRelease, rows: usize) -> TableOrigin {
-        TableOrigin::new(TableKind::Synthetic, release, rows)
+        // One table has no draws to speak of: it varies by the noise of its release.
+        TableOrigin::new(TableKind::Synthetic, release, Kappa::Noise, rows)
     }
 
-    /// The origin of a stack of imputed tables of `rows` rows each.
-    pub fn imputations(release: &CheckedRelease, rows: usize) -> TableOrigin {
-        TableOrigin::new(TableKind::Imputations, release, rows)
+    /// The origin of a stack of imputed tables of `rows` rows each, from draws that vary by `kappa`.
+    pub fn imputations(release: &CheckedRelease, kappa: Kappa, rows: usize) -> TableOrigin {
+        TableOrigin::new(TableKind::Imputations, release, kappa, rows)
     }
 
-    fn new(kind: TableKind, release: &CheckedRelease, rows: usize) -> TableOrigin {
+    fn new(kind: TableKind, release: &CheckedRelease, kappa: Kappa, rows: usize) -> TableOrigin {
         TableOrigin {
             format: FORMAT.into(),
             kind,
             release: release.document.id.to_string(),
-            kappa: Kappa::Noise,
+            kappa,
+            caution: None,
             rows,
             n: release.estimated_rows(),
             leaves: Some(release.leaves()),
