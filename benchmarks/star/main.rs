@@ -140,9 +140,10 @@ fn repeat(n: usize, epsilon: f64, repetition: u64) -> [Answer; 4] {
             estimators: vec![Estimator::Regression],
             rule: RuleKind::Unified,
             level: 0.95,
+            groups: vec![],
         };
         let effects = estimate::from_release(&fit, models, kappa, schema, &request, seed);
-        Answer::from(&effects.expect("effects")[0])
+        Answer::from(&effects.expect("effects").effects[0])
     };
     [
         aipw(&table, schema),

@@ -59,7 +59,11 @@ pub fn from_release(
                     clipped: mean_clipped(&estimates),
                 };
                 let combined = combine(&estimates, request.rule.with(kappa, f64::INFINITY))?;
-                Ok((combined, how, disagreement(&keys, position, kappa, &base, &drawn)))
+                Ok((
+                    combined,
+                    how,
+                    disagreement(&keys, position, kappa, &base, &drawn),
+                ))
             });
             answer.push(key, found)?;
         }

@@ -6,7 +6,7 @@ mod forest;
 mod json;
 mod marks;
 pub mod numbers;
-mod svg;
+pub mod svg;
 mod table;
 mod text;
 mod words;

@@ -4,28 +4,32 @@
 use std::fmt::Write;
 
 /// The size of ordinary text, in pixels.
-pub(super) const TEXT: f64 = 13.0;
+pub const TEXT: f64 = 13.0;
 
 /// The colour of ordinary text.
-pub(super) const INK: &str = "#1a1a1a";
+pub const INK: &str = "#1a1a1a";
 
 /// Where a text stands relative to its point.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Anchor {
+pub enum Anchor {
+    /// The text begins at the point.
     Start,
+    /// The text is centred on the point.
     Middle,
+    /// The text ends at the point.
     End,
 }
 
 /// A picture under construction. Coordinates are pixels from the upper left corner.
-pub(super) struct Svg {
+pub struct Svg {
     body: String,
     width: f64,
     height: f64,
 }
 
 impl Svg {
-    pub(super) fn new(width: f64, height: f64) -> Svg {
+    /// An empty picture of this size in pixels.
+    pub fn new(width: f64, height: f64) -> Svg {
         Svg {
             body: String::new(),
             width,
@@ -39,7 +43,7 @@ impl Svg {
     }
 
     /// A text with its middle near `y`.
-    pub(super) fn text(&mut self, x: f64, y: f64, anchor: Anchor, attributes: &str, text: &str) {
+    pub fn text(&mut self, x: f64, y: f64, anchor: Anchor, attributes: &str, text: &str) {
         let anchor = match anchor {
             Anchor::Start => "start",
             Anchor::Middle => "middle",
@@ -52,7 +56,7 @@ impl Svg {
     }
 
     /// A straight line.
-    pub(super) fn line(&mut self, from: (f64, f64), to: (f64, f64), attributes: &str) {
+    pub fn line(&mut self, from: (f64, f64), to: (f64, f64), attributes: &str) {
         self.element(format_args!(
             r#"<line x1="{:.1}" y1="{:.1}" x2="{:.1}" y2="{:.1}" {attributes}/>"#,
             from.0, from.1, to.0, to.1
@@ -60,19 +64,29 @@ impl Svg {
     }
 
     /// A closed shape through some points.
-    pub(super) fn polygon(&mut self, points: &[(f64, f64)], attributes: &str) {
-        let points: Vec<String> = points
-            .iter()
-            .map(|(x, y)| format!("{x:.1},{y:.1}"))
-            .collect();
+    pub fn polygon(&mut self, points: &[(f64, f64)], attributes: &str) {
+        let points = coordinates(points);
+        self.element(format_args!(r#"<polygon points="{points}" {attributes}/>"#));
+    }
+
+    /// An open line through some points.
+    pub fn polyline(&mut self, points: &[(f64, f64)], attributes: &str) {
+        let points = coordinates(points);
         self.element(format_args!(
-            r#"<polygon points="{}" {attributes}/>"#,
-            points.join(" ")
+            r#"<polyline points="{points}" fill="none" {attributes}/>"#
+        ));
+    }
+
+    /// A rectangle by its upper left corner, width and height.
+    pub fn rectangle(&mut self, corner: (f64, f64), size: (f64, f64), attributes: &str) {
+        self.element(format_args!(
+            r#"<rect x="{:.1}" y="{:.1}" width="{:.1}" height="{:.1}" {attributes}/>"#,
+            corner.0, corner.1, size.0, size.1
         ));
     }
 
     /// A circle.
-    pub(super) fn circle(&mut self, centre: (f64, f64), radius: f64, attributes: &str) {
+    pub fn circle(&mut self, centre: (f64, f64), radius: f64, attributes: &str) {
         self.element(format_args!(
             r#"<circle cx="{:.1}" cy="{:.1}" r="{radius:.1}" {attributes}/>"#,
             centre.0, centre.1
@@ -80,17 +94,17 @@ impl Svg {
     }
 
     /// Opens a group whose `tooltip` browsers show and screen readers read.
-    pub(super) fn open_group(&mut self, tooltip: &str) {
+    pub fn open_group(&mut self, tooltip: &str) {
         self.element(format_args!("<g><title>{}</title>", escaped(tooltip)));
     }
 
     /// Closes the group.
-    pub(super) fn close_group(&mut self) {
+    pub fn close_group(&mut self) {
         self.element(format_args!("</g>"));
     }
 
     /// The document, with a title and a description for those who don't see it.
-    pub(super) fn finish(self, title: &str, description: &str) -> String {
+    pub fn finish(self, title: &str, description: &str) -> String {
         let Svg {
             body,
             width,
@@ -98,14 +112,22 @@ impl Svg {
         } = self;
         let (title, description) = (escaped(title), escaped(description));
         format!(
-            r##"<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0}" height="{height:.0}" viewBox="0 0 {width:.0} {height:.0}" role="img" aria-labelledby="forest-title forest-description" font-family="Helvetica, Arial, 'Liberation Sans', sans-serif" font-size="{TEXT}" fill="{INK}">
-<title id="forest-title">{title}</title>
-<desc id="forest-description">{description}</desc>
+            r##"<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0}" height="{height:.0}" viewBox="0 0 {width:.0} {height:.0}" role="img" aria-labelledby="picture-title picture-description" font-family="Helvetica, Arial, 'Liberation Sans', sans-serif" font-size="{TEXT}" fill="{INK}">
+<title id="picture-title">{title}</title>
+<desc id="picture-description">{description}</desc>
 <rect width="100%" height="100%" fill="#ffffff"/>
 {body}</svg>
 "##
         )
     }
+}
+
+fn coordinates(points: &[(f64, f64)]) -> String {
+    let points: Vec<String> = points
+        .iter()
+        .map(|(x, y)| format!("{x:.1},{y:.1}"))
+        .collect();
+    points.join(" ")
 }
 
 /// A text as XML allows it: markup escaped, control characters (which no XML document may hold)
@@ -128,7 +150,7 @@ fn escaped(text: &str) -> String {
 
 /// About how wide a text is in a sans-serif font of size [`TEXT`], in pixels: rather too wide than too
 /// narrow, since the reader's font is not known.
-pub(super) fn text_width(text: &str) -> f64 {
+pub fn text_width(text: &str) -> f64 {
     let ems: f64 = text
         .chars()
         .map(|c| match c {
@@ -144,7 +166,7 @@ pub(super) fn text_width(text: &str) -> f64 {
 }
 
 /// The text, cut with an ellipsis where it is wider than `width` pixels.
-pub(super) fn shortened(text: &str, width: f64) -> String {
+pub fn shortened(text: &str, width: f64) -> String {
     if text_width(text) <= width {
         return text.into();
     }

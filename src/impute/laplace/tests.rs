@@ -297,6 +297,7 @@ fn intervals_are_calibrated_over_populations() {
         estimators: vec![Estimator::Regression],
         rule: RuleKind::Unified,
         level: 0.95,
+        groups: vec![],
     };
     let ate = |table: &CodedTable, rho: f64, seed: u64| {
         let release = release(&schema, &workload("replace-one", "none"), table, rho, seed);
@@ -314,7 +315,8 @@ fn intervals_are_calibrated_over_populations() {
             &request,
             1,
         )
-        .unwrap();
+        .unwrap()
+        .effects;
         assert_eq!(
             (effects[0].kappa, effects[0].formula.as_str()),
             (Some(0), "T = (1 + 1/m) B")

@@ -1,0 +1,41 @@
+//! Twins: pairs of twins under 2000 g. The treatment is being the heavier twin, the outcome death within
+//! a year; both twins' outcomes are known, so the truth is. Birth weights are never covariates: they
+//! define the treatment.
+
+use super::super::population::{Assignment, Law, Outcomes, Population, Target};
+use super::super::source::DataFile;
+use super::{covariates, schema};
+use anyhow::Result;
+use dpcausal::estimate::Estimand;
+use std::path::Path;
+
+const SCHEMA: &str = include_str!("../../../../schemas/twins.yaml");
+const ABOUT: &str = "11,984 pairs drawn with replacement; which twin is observed is drawn anew by the file's propensity; the \
+    target is mean(y1 - y0) of the file";
+
+/// The population.
+pub fn population(data: &Path) -> Result<Population> {
+    let (schema, document) = schema(SCHEMA)?;
+    let file = DataFile::read(&data.join("twins/twins_11984.csv.gz"))?;
+    let units = covariates(&schema, &file)?;
+    let outcomes = Outcomes::Recorded([file.numbers("y0")?, file.numbers("y1")?]);
+    let targets = vec![Target {
+        name: "population",
+        value: outcomes.average_effect(units.table.rows),
+    }];
+    Ok(Population {
+        name: String::new(),
+        about: ABOUT,
+        schema,
+        document,
+        squares: vec![],
+        estimand: Estimand::Ate,
+        tuning: false,
+        laws: vec![Law {
+            assignment: Assignment::Propensity(file.numbers("propensity")?),
+            outcomes,
+            targets,
+        }],
+        units,
+    })
+}

@@ -1,0 +1,29 @@
+//! The study harness: populations, procedures, the runner, and what it writes.
+//!
+//! | file | what it does |
+//! |---|---|
+//! | [`source`] | reads data files |
+//! | [`coding`] | codes values by a schema |
+//! | [`population`] | units, the law of treatment and outcome, targets, a repetition's table |
+//! | [`datasets`] | the populations by name |
+//! | [`procedures`] | private mechanisms and the non-private floor |
+//! | [`study`] | study files |
+//! | [`run`] | runs a study in parallel |
+//! | [`record`], [`log`] | the results file |
+//! | [`statistics`] | a cell's RMSE, bias, coverage and width with their Monte Carlo errors |
+//! | [`summary`], [`compare`], [`figures`] | what people read |
+
+pub mod coding;
+pub mod compare;
+pub mod datasets;
+pub mod figures;
+pub mod log;
+pub mod population;
+pub mod procedures;
+pub mod record;
+pub mod run;
+pub mod seeds;
+pub mod source;
+pub mod statistics;
+pub mod study;
+pub mod summary;

@@ -1,0 +1,143 @@
+//! The study harness: its own tests, and a small study run, killed, and gone on with.
+//!
+//! What needs the datasets is skipped, aloud, unless the environment variable `DPCAUSAL_DATA` names
+//! their folder.
+
+#[allow(
+    dead_code,
+    reason = "the harness's command uses what these tests do not"
+)]
+#[path = "../benchmarks/study/harness/mod.rs"]
+mod harness;
+
+use dpcausal::schema::Schema;
+use harness::{datasets, log::Log, record::Record, run::run, study::Study};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+#[test]
+fn every_schema_is_valid() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("schemas");
+    let mut count = 0;
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let text = std::fs::read_to_string(&path).unwrap();
+        let (schema, _) = Schema::parse(&text, &path.display().to_string()).unwrap();
+        assert!(
+            schema.treatment().is_some() && schema.outcome().is_some(),
+            "{path:?}"
+        );
+        count += 1;
+    }
+    assert!(count >= 6);
+}
+
+const STUDY: &str = "
+format: dpcausal.study/1
+title: test
+seed: 5
+repetitions: 6
+epsilons: [1, 2]
+mechanisms: [floor, noisy-difference]
+draws: 3
+cells:
+  - {dataset: simulated-binary-30, n: [300]}
+  - {dataset: simulated-lognormal-0, n: [200], repetitions: 3, mechanisms: [floor, star], epsilons: [1]}
+";
+
+/// The rows of a results file but for the times.
+fn rows(path: &Path) -> BTreeSet<String> {
+    let records = harness::log::read(path).unwrap();
+    let timeless = |record: Record| {
+        Record {
+            seconds: 0.0,
+            ..record
+        }
+        .line()
+    };
+    records.into_iter().map(timeless).collect()
+}
+
+fn run_on(threads: usize, path: &Path) {
+    let study = Study::parse(STUDY).unwrap();
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(threads)
+        .build()
+        .unwrap();
+    let log = Log::open(path).unwrap();
+    pool.install(|| run(&study, Path::new(""), &log)).unwrap();
+}
+
+#[test]
+fn a_killed_study_goes_on_to_the_same_results() {
+    let folder = tempfile::tempdir().unwrap();
+    let whole = folder.path().join("whole.csv");
+    run_on(2, &whole);
+    let expected = rows(&whole);
+    // 6 x (2 floor estimators + 2 budgets) + 3 x (2 floor + 3 star estimators).
+    assert_eq!(expected.len(), 6 * 4 + 3 * 5);
+    assert!(
+        expected
+            .iter()
+            .all(|row| Record::parse(row).unwrap().failure.is_empty())
+    );
+    let text = std::fs::read_to_string(&whole).unwrap();
+    for share in [0.0, 0.3, 0.71, 1.0] {
+        let path = folder.path().join("cut.csv");
+        std::fs::write(&path, &text[..(text.len() as f64 * share) as usize]).unwrap();
+        run_on(1, &path);
+        assert_eq!(rows(&path), expected, "cut at {share}");
+        assert_eq!(
+            std::fs::read_to_string(&path).unwrap().lines().count(),
+            expected.len() + 1
+        );
+    }
+}
+
+/// The folder of the datasets, or a word on what is skipped.
+fn data(test: &str) -> Option<PathBuf> {
+    let folder = std::env::var_os("DPCAUSAL_DATA")
+        .map(PathBuf::from)
+        .filter(|f| f.is_dir());
+    if folder.is_none() {
+        eprintln!("SKIPPED {test}: DPCAUSAL_DATA names no folder of datasets");
+    }
+    folder
+}
+
+#[test]
+fn datasets_have_their_published_truths() {
+    let Some(data) = data("datasets_have_their_published_truths") else {
+        return;
+    };
+    let truth = |name: &str, target: usize| {
+        let population = datasets::load(name, &data).unwrap();
+        population.laws[0].targets[target].value
+    };
+    assert!((truth("lalonde-dw", 0) - 1794.34).abs() < 0.01);
+    assert!((truth("lalonde-cps3", 1) - 1794.34).abs() < 0.01);
+    assert!((truth("twins", 0) + 0.0252).abs() < 5e-5);
+    // The means of mu1 - mu0 of settings 1 and 7, by another program.
+    assert!((truth("acic", 0) - 2.12808).abs() < 1e-5);
+    assert!((truth("acic-7", 0) - 3.94875).abs() < 1e-5);
+    let ihdp = datasets::load("ihdp-tame", &data).unwrap();
+    assert_eq!(ihdp.size(), 747);
+    // The number of replications within [-10, 30].
+    assert_eq!(ihdp.laws.len(), 66);
+    assert_eq!(datasets::load("ihdp", &data).unwrap().laws.len(), 100);
+}
+
+#[test]
+fn acs_forms_have_their_scores() {
+    let Some(data) = data("acs_forms_have_their_scores") else {
+        return;
+    };
+    for scores in [5, 10, 20, 40] {
+        let population = datasets::load(&format!("acs-binary-{scores}"), &data).unwrap();
+        assert_eq!(
+            population.schema.covariates().len() + population.squares.len(),
+            scores
+        );
+        assert_eq!(population.size(), 295_243);
+    }
+}
