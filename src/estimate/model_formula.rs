@@ -13,6 +13,9 @@ use crate::model::{FullConditional, Model};
 /// below `sd(m(X)) / sqrt(n)`. The variance between the draws holds it.
 pub const EVALUATION_ROWS: usize = 2000;
 
+/// The least expected number of records of an arm.
+const LEAST_RECORDS: f64 = 2.0;
+
 /// What a model says of sampled rows' covariates.
 pub struct ModelFormula {
     units: Vec<Unit>,
@@ -63,6 +66,26 @@ impl ModelFormula {
         Ok(ModelFormula { units })
     }
 
+    /// Refuses an arm that some row's likes never take, and one of fewer than two expected records: the
+    /// other estimators' least number, below which no variance speaks of the arm.
+    fn check_arm(&self, context: &ModelContext, t: u16, n: f64) -> Result<(), EstimateError> {
+        let arm = || context.arm_name(usize::from(t));
+        let propensities = || self.units.iter().map(|u| u.arm(t).propensity);
+        // Sampled rows have mass in the model, but an arm may have none among rows like them.
+        if propensities().any(|e| e <= 0.0) {
+            return Err(EstimateError::EmptyArm { arm: arm() });
+        }
+        let records = n * propensities().sum::<f64>() / self.units.len() as f64;
+        if records < LEAST_RECORDS {
+            return Err(EstimateError::TooFewRows {
+                arm: arm(),
+                rows: (10.0 * records).round() / 10.0,
+                needed: LEAST_RECORDS,
+            });
+        }
+        Ok(())
+    }
+
     /// An estimand of arm `arm`, in a model of `n` records. With `h = 1` over everyone and `h = e_p` over
     /// arm `p`, and `g` the estimand's gradient at the means `mu_t = E[h m_t] / E[h]`,
     ///
@@ -83,13 +106,8 @@ impl ModelFormula {
     ) -> Result<Estimate, EstimateError> {
         let arms = estimand.arms(arm as u16);
         let population = estimand.population(arm as u16);
-        // Sampled rows have mass in the model, but an arm may have none among rows like them.
         for &t in &arms {
-            if self.units.iter().any(|u| u.arm(t).propensity <= 0.0) {
-                return Err(EstimateError::EmptyArm {
-                    arm: context.arm_name(usize::from(t)),
-                });
-            }
+            self.check_arm(context, t, n)?;
         }
         let total: f64 = self.units.iter().map(|u| u.weight(population)).sum();
         let means: Vec<f64> = (arms.iter())
