@@ -5,7 +5,7 @@ use super::star::Star;
 use super::*;
 use crate::estimate::{Estimand, Estimator, Request, RuleKind, from_release};
 use crate::impute::Kappa;
-use crate::measure::{self, Documents, Guarantee, Plan};
+use crate::measure::{self, Counted, Documents, Guarantee, Plan};
 use crate::model::Released;
 use crate::privacy::{Authorisation, Budget, NoiseSource, ReleaseId};
 use crate::schema::{SCALE, Schema};
@@ -65,7 +65,10 @@ fn release(
     let document = measure::run(
         &plan,
         documents,
-        counter.answers(),
+        Counted {
+            answers: counter.answers(),
+            rows: None,
+        },
         authorisation,
         &mut noise,
     );
@@ -104,6 +107,7 @@ fn population(rows: usize, alike: f64, seed: u64) -> CodedTable {
         codes: codes.into_iter().map(Some).collect(),
         outcome,
         imputation: None,
+        ..CodedTable::default()
     }
 }
 
@@ -134,6 +138,7 @@ fn numeric_star() -> (Star, Vec<f64>) {
         codes: codes.into_iter().map(Some).collect(),
         outcome,
         imputation: None,
+        ..CodedTable::default()
     };
     let release = release(NUMERIC, &workload("add-remove", "none"), &table, 10.0, 1);
     let fit = fit(&release);

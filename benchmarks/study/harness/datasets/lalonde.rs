@@ -9,6 +9,7 @@ use super::schema;
 use anyhow::{Context, Result, ensure};
 use dpcausal::estimate::Estimand;
 use dpcausal::schema::Schema;
+use dpcausal::schema::file::DesignFile;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -105,8 +106,9 @@ pub fn observational(controls: &str, data: &Path) -> Result<Population> {
         "controls are of cps3 or psid3"
     );
     let mut document = schema(SCHEMA)?.1;
-    // The number of rows is public of the experiment alone.
+    // The number of rows is public, and the treatment randomised, in the experiment alone.
     document.rows = None;
+    document.design = DesignFile::default();
     let schema = Schema::from_file(&document)?;
     let trained = DataFile::read(&data.join("lalonde/nsw_dw.csv"))?;
     let mut experiment = Men::default();
