@@ -121,7 +121,7 @@ fn plot_row(
             top,
             x: Scale::logarithmic(&epsilons),
             y: if measure.logarithmic {
-                Scale::logarithmic(&values)
+                Scale::rounded(&values)
             } else {
                 Scale::coverage(&values)
             },
@@ -163,6 +163,22 @@ impl Scale {
         Scale {
             lower: low / 1.15,
             upper: high * 1.15,
+            logarithmic: true,
+        }
+    }
+
+    /// As [`Scale::logarithmic`], widened to round numbers, so that there are two ticks at least.
+    fn rounded(values: &[f64]) -> Scale {
+        let Scale { lower, upper, .. } = Scale::logarithmic(values);
+        let decades = lower.log10().floor() as i32..=upper.log10().ceil() as i32;
+        let round: Vec<f64> = decades
+            .flat_map(|decade| [1.0, 2.0, 5.0].map(|factor| factor * 10f64.powi(decade)))
+            .collect();
+        let below = round.iter().copied().rfind(|&tick| tick <= lower);
+        let above = round.iter().copied().find(|&tick| tick >= upper);
+        Scale {
+            lower: below.unwrap_or(lower),
+            upper: above.unwrap_or(upper),
             logarithmic: true,
         }
     }
@@ -390,4 +406,24 @@ fn description(
         }
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn axes_hold_their_values_and_have_ticks() {
+        for values in [&[0.0541, 0.0543][..], &[1.0, 334.0], &[3.0], &[]] {
+            let scale = Scale::rounded(values);
+            let ticks = scale.ticks();
+            assert!((2..10).contains(&ticks.len()), "{values:?}: {ticks:?}");
+            for value in values {
+                assert!((0.0..=1.0).contains(&scale.share(*value)));
+                assert!((scale.lower..=scale.upper).contains(value));
+            }
+        }
+        assert!(Scale::coverage(&[0.95]).ticks().len() >= 2);
+        assert!(Scale::coverage(&[0.0]).ticks().len() >= 2);
+    }
 }

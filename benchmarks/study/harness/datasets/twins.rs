@@ -3,8 +3,9 @@
 //! define the treatment.
 //!
 //! The file's propensity depends on gestation, which is no covariate: no adjustment comes near the truth, and
-//! the non-private floor covers nothing. With a fair coin in its place the design is an experiment, and that
-//! of the published comparisons (their non-private width, .0273, is that of a fair coin).
+//! the non-private floor covers nothing. With a fair coin in its place the design is an
+//! experiment. The published comparisons are held against that one: their non-private width, .0273, is what
+//! a fair coin gives, and not what the file's propensity does (.034).
 
 use super::super::population::{Assignment, Law, Outcomes, Population, Target};
 use super::super::source::DataFile;
