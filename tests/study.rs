@@ -117,6 +117,7 @@ fn datasets_have_their_published_truths() {
     assert!((truth("lalonde-dw", 0) - 1794.34).abs() < 0.01);
     assert!((truth("lalonde-cps3", 1) - 1794.34).abs() < 0.01);
     assert!((truth("twins", 0) + 0.0252).abs() < 5e-5);
+    assert!((truth("twins-randomised", 0) + 0.0252).abs() < 5e-5);
     // The means of mu1 - mu0 of settings 1 and 7, by another program.
     assert!((truth("acic", 0) - 2.12808).abs() < 1e-5);
     assert!((truth("acic-7", 0) - 3.94875).abs() < 1e-5);

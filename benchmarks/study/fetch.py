@@ -48,7 +48,7 @@ def lalonde(packages, folder):
         whole = [column for column in LALONDE if not column.startswith("re")]
         table = table.astype({column: int for column in whole})
         target.parent.mkdir(parents=True, exist_ok=True)
-        table.to_csv(target, index=False, float_format="%.10g")
+        table.to_csv(target, index=False, float_format="%.7g")
 
 
 def acic(packages, folder):

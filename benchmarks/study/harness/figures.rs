@@ -4,6 +4,7 @@
 //! Lines differ by colour, dash and mark, so that none of them is needed alone. Epsilon, RMSE and width
 //! have logarithmic axes: they span orders of magnitude, and what matters is ratios.
 
+use super::scale::Scale;
 use super::statistics::{Cell, Measured, Statistics};
 use dpcausal::report::numbers::significant;
 use dpcausal::report::svg::{Anchor, Svg};
@@ -121,7 +122,7 @@ fn plot_row(
             top,
             x: Scale::logarithmic(&epsilons),
             y: if measure.logarithmic {
-                Scale::logarithmic(&values)
+                Scale::rounded(&values)
             } else {
                 Scale::coverage(&values)
             },
@@ -144,75 +145,6 @@ fn plot_row(
                 points.iter().map(|(e, found)| (*e, (measure.of)(found))),
             );
         }
-    }
-}
-
-/// From values to a share of an axis.
-struct Scale {
-    lower: f64,
-    upper: f64,
-    logarithmic: bool,
-}
-
-impl Scale {
-    fn logarithmic(values: &[f64]) -> Scale {
-        let valid = values.iter().filter(|v| v.is_finite() && **v > 0.0);
-        let (low, high) = valid.fold((f64::MAX, 0.0f64), |(l, h), v| (l.min(*v), h.max(*v)));
-        let (low, high) = if high > 0.0 { (low, high) } else { (1.0, 10.0) };
-        // A tenth at each end, so that no mark stands on the frame.
-        Scale {
-            lower: low / 1.15,
-            upper: high * 1.15,
-            logarithmic: true,
-        }
-    }
-
-    fn coverage(values: &[f64]) -> Scale {
-        let lowest = values
-            .iter()
-            .copied()
-            .filter(|v| v.is_finite())
-            .fold(0.9f64, f64::min);
-        Scale {
-            lower: (lowest - 0.02).max(-0.02),
-            upper: 1.01,
-            logarithmic: false,
-        }
-    }
-
-    fn share(&self, value: f64) -> f64 {
-        let position = |value: f64| if self.logarithmic { value.ln() } else { value };
-        let (lower, upper) = (position(self.lower), position(self.upper));
-        ((position(value.clamp(self.lower, self.upper)) - lower) / (upper - lower)).clamp(0.0, 1.0)
-    }
-
-    /// Round numbers on the axis: of a logarithmic one 1, 2 and 5 times powers of ten (powers alone where
-    /// that would be many).
-    fn ticks(&self) -> Vec<f64> {
-        if !self.logarithmic {
-            let step = if self.upper - self.lower > 0.4 {
-                0.2
-            } else {
-                0.05
-            };
-            let first = (self.lower / step).ceil() as i64;
-            let ticks = (first..).map(|k| k as f64 * step);
-            return ticks.take_while(|tick| *tick <= 1.0 + 1e-9).collect();
-        }
-        let decades = self.lower.log10().floor() as i32..=self.upper.log10().ceil() as i32;
-        let factors: &[f64] = if self.upper / self.lower > 200.0 {
-            &[1.0]
-        } else {
-            &[1.0, 2.0, 5.0]
-        };
-        decades
-            .flat_map(|decade| {
-                factors
-                    .iter()
-                    .map(move |factor| factor * 10f64.powi(decade))
-            })
-            .filter(|tick| (self.lower..=self.upper).contains(tick))
-            .collect()
     }
 }
 

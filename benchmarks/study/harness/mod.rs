@@ -11,7 +11,7 @@
 //! | [`run`] | runs a study in parallel |
 //! | [`record`], [`log`] | the results file |
 //! | [`statistics`] | a cell's RMSE, bias, coverage and width with their Monte Carlo errors |
-//! | [`summary`], [`compare`], [`figures`] | what people read |
+//! | [`summary`], [`compare`], [`figures`], [`scale`] | what people read |
 
 pub mod coding;
 pub mod compare;
@@ -22,6 +22,7 @@ pub mod population;
 pub mod procedures;
 pub mod record;
 pub mod run;
+pub mod scale;
 pub mod seeds;
 pub mod source;
 pub mod statistics;

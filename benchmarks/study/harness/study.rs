@@ -62,6 +62,8 @@ impl Study {
     /// Where it is none, names an unknown mechanism, or has nothing to do.
     pub fn parse(text: &str) -> Result<Study> {
         let study: Study = serde_yaml::from_str(text).context("not a study file")?;
+        // There is one version; a second one makes this line fail to compile.
+        let Format::V1 = study.format;
         ensure!(!study.cells.is_empty(), "a study without cells");
         ensure!(study.draws >= 2, "a posterior needs two draws at least");
         let mut seen = BTreeSet::new();

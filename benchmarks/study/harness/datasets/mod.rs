@@ -18,7 +18,7 @@ use std::path::Path;
 
 /// What a name may be, for messages.
 pub const NAMES: &str = "acs-binary-K and acs-dollars-K (K = 5, 10, 20, 40), ihdp, ihdp-tame, acic, acic-S \
-    (S = 1..20), acic-causallib, twins, lalonde-dw, lalonde-cps3, lalonde-psid3, simulated-binary-R, \
+    (S = 1..20), acic-causallib, twins, twins-randomised, lalonde-dw, lalonde-cps3, lalonde-psid3, simulated-binary-R, \
     simulated-normal-R and simulated-lognormal-R (R = 0, 30, 50, the correlation in percent), \
     tuning-binary, tuning-normal, tuning-lognormal";
 
@@ -38,7 +38,8 @@ pub fn load(name: &str, data: &Path) -> Result<Population> {
             let setting = setting.parse().context("the setting is no number")?;
             acic::population(acic::Simulations::Settings(setting..=setting), data)
         }
-        ["twins"] => twins::population(data),
+        ["twins"] => twins::population(false, data),
+        ["twins", "randomised"] => twins::population(true, data),
         ["lalonde", "dw"] => lalonde::experiment(data),
         ["lalonde", controls] => lalonde::observational(controls, data),
         ["simulated", outcome, percent] => {

@@ -126,7 +126,7 @@ pub fn population(outcome: &str, recipe: Recipe) -> Result<Population> {
 fn scores(recipe: &Recipe, random: &mut ChaCha12Rng) -> Vec<Vec<f64>> {
     let mut normal = || -> f64 { StandardNormal.sample(random) };
     let (common, own) = (recipe.correlation.sqrt(), (1.0 - recipe.correlation).sqrt());
-    let mut scores = vec![Vec::with_capacity(UNITS); COVARIATES];
+    let mut scores: Vec<Vec<f64>> = (0..COVARIATES).map(|_| Vec::with_capacity(UNITS)).collect();
     for _ in 0..UNITS {
         let factor = normal();
         for (j, scores) in scores.iter_mut().enumerate() {
