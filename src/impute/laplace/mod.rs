@@ -73,11 +73,14 @@ pub enum LaplaceError {
     Indefinite,
     /// The mode was not found.
     #[error(
-        "the mode of the laplace posterior was not found in {steps} steps; use the noise posterior"
+        "the mode of the laplace posterior was not found: after {steps} steps the next one is {length:.1e} \
+         posterior standard deviations long; use the noise posterior"
     )]
     Diverged {
         /// The steps made.
         steps: usize,
+        /// The length of the last one.
+        length: f64,
     },
     /// The model's own faults.
     #[error(transparent)]
