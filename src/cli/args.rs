@@ -218,7 +218,7 @@ pub enum Posterior {
     /// q~ + N(0, sigma^2): the privacy noise only (kappa = 1)
     Noise,
     /// Laplace's approximation, with empirical Bayes, to the posterior of the star model: sampling and noise
-    /// (kappa = 0); shorter intervals at tight budgets, uses no pairs
+    /// (kappa = 0); uses no pairs
     Laplace,
 }
 

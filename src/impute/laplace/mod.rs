@@ -25,6 +25,22 @@
 //! and outcome the star over-adjusts, and [`LaplacePosterior::caution`] says so, with a test by the pairs
 //! that were measured.
 //!
+//! **What was simulated** (`cargo bench --bench star`: six independent covariates of five levels, a binary outcome,
+//! delta 1e-6, 150 repetitions, 100 draws; RMSE / coverage in per cent / width of nominal 95 % intervals; standard
+//! errors are 5 to 8 % of an RMSE, 1.1 to 2.9 points of a coverage, 1 % of a width or less):
+//!
+//! | method | n 1000, eps .5 | n 1000, eps 1 | n 5000, eps .5 | n 5000, eps 1 | n 5000, eps 5 |
+//! |---|---|---|---|---|---|
+//! | non-private AIPW | .033/94/.133 | .030/97/.133 | .014/95/.055 | .014/93/.055 | .014/97/.055 |
+//! | one synthetic table read as real | .044/85/.133 | .038/91/.133 | .020/86/.055 | .016/92/.055 | .014/95/.055 |
+//! | noise posterior | .046/97/.198 | .036/98/.170 | .020/91/.071 | .016/97/.064 | .014/97/.054 |
+//! | Laplace posterior | .055/96/.227 | .037/97/.159 | .021/94/.083 | .016/96/.065 | .014/95/.054 |
+//!
+//! So it is no shorter than the noise posterior there: the entropy of calibration shrinks too, towards no
+//! contrast at all, and that happens to suit a mildly confounded population. On the LaLonde sample at epsilon 1
+//! it is wider (standard error 2800 dollars against 1500), for it takes an arm's mean from the moments alone.
+//! What it offers is a shrinkage that is fitted to the release, and draws that are laws.
+//!
 //! **Structural zeros** hold in every draw: the star's moments are then fitted under the zeros.
 
 mod association;
@@ -73,11 +89,14 @@ pub enum LaplaceError {
     Indefinite,
     /// The mode was not found.
     #[error(
-        "the mode of the laplace posterior was not found in {steps} steps; use the noise posterior"
+        "the mode of the laplace posterior was not found: after {steps} steps the next one is {length:.1e} \
+         posterior standard deviations long; use the noise posterior"
     )]
     Diverged {
         /// The steps made.
         steps: usize,
+        /// The length of the last one.
+        length: f64,
     },
     /// The model's own faults.
     #[error(transparent)]

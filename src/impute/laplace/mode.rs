@@ -11,7 +11,7 @@
 //! Bayes). After [`EM_STEPS`] of them the variances stand, and Newton's steps go on to their end.
 
 use super::LaplaceError;
-use super::law::Law;
+use super::law::{self, Law};
 use super::star::{Effect, Point, Star};
 use super::sums::Sums;
 use faer::linalg::matmul::triangular::{BlockStructure, matmul as triangular_matmul};
@@ -34,10 +34,15 @@ const EM_STEPS: usize = 40;
 const EM_TOLERANCE: f64 = 0.01;
 /// The largest entry of one step: beyond it the linearisation of a softmax says little.
 const LONGEST_STEP: f64 = 0.7;
-/// The largest entry of the last step; contrasts are known to some hundredths at best.
-const TOLERANCE: f64 = 1e-5;
+/// The length of the last step in posterior standard deviations: the draws' spread hides it.
+const TOLERANCE: f64 = 1e-3;
+/// A step that is longer than this share of the one before it counts as no progress: `C` moves with the
+/// parameters, and where it throws them back and forth, steps are halved.
+const PROGRESS: f64 = 0.9;
+/// The shortest share of a step that is taken.
+const SHORTEST: f64 = 1.0 / 64.0;
 /// Steps in all.
-const MOST_STEPS: usize = 200;
+const MOST_STEPS: usize = 300;
 
 /// The mode with what surrounds it.
 #[derive(Debug, Clone)]
@@ -54,8 +59,15 @@ pub(super) struct Mode {
 
 /// The quadratic approximation at some parameters.
 struct Expansion {
+    /// Of `C`.
+    covariance: Llt<f64>,
+    /// Of `Lambda`.
     factor: Llt<f64>,
+    /// `1 / v`, parameter by parameter.
+    precision: Vec<f64>,
     step: Vec<f64>,
+    /// The step's length in posterior standard deviations, `sqrt(step' Lambda step)`.
+    length: f64,
 }
 
 /// Finds the mode.
@@ -66,13 +78,14 @@ pub(super) fn find(star: &Star, sums: &Sums) -> Result<Mode, LaplaceError> {
     let mut parameters = star.start(&sums.arm_shares(star));
     let mut variances = START_VARIANCES;
     let mut em_left = EM_STEPS;
+    let (mut damping, mut before) = (1.0, f64::INFINITY);
     for steps in 1..=MOST_STEPS {
         let expansion = expand(star, &star.at(&parameters), sums, &parameters, &variances)?;
-        let longest = expansion.step.iter().fold(0.0, |l: f64, s| l.max(s.abs()));
-        if !longest.is_finite() {
-            return Err(LaplaceError::Diverged { steps });
+        let length = expansion.length;
+        if !length.is_finite() {
+            break;
         }
-        if longest < TOLERANCE && em_left == 0 {
+        if length < TOLERANCE && em_left == 0 {
             return Ok(Mode {
                 parameters,
                 factor: expansion.factor.L().to_owned(),
@@ -80,10 +93,11 @@ pub(super) fn find(star: &Star, sums: &Sums) -> Result<Mode, LaplaceError> {
                 steps,
             });
         }
-        let scale = (LONGEST_STEP / longest).min(1.0);
-        for (theta, step) in parameters.iter_mut().zip(&expansion.step) {
-            *theta += scale * step;
+        if em_left == 0 && length > PROGRESS * before {
+            damping = f64::max(damping / 2.0, SHORTEST);
         }
+        before = length;
+        parameters = descend(star, sums, &parameters, &expansion, damping);
         if steps > STEPS_BEFORE_EM && em_left > 0 {
             let updated = maximise(star, &parameters, &expansion.factor);
             let settled = |e: usize| (updated[e] / variances[e] - 1.0).abs() < EM_TOLERANCE;
@@ -91,7 +105,39 @@ pub(super) fn find(star: &Star, sums: &Sums) -> Result<Mode, LaplaceError> {
             variances = updated;
         }
     }
-    Err(LaplaceError::Diverged { steps: MOST_STEPS })
+    Err(LaplaceError::Diverged {
+        steps: MOST_STEPS,
+        length: before,
+    })
+}
+
+/// A share of the step along which the misfit, with `C` as it stands, falls.
+fn descend(
+    star: &Star,
+    sums: &Sums,
+    parameters: &[f64],
+    expansion: &Expansion,
+    damping: f64,
+) -> Vec<f64> {
+    let misfit = |at: &[f64]| {
+        let mean = law::mean(star, &star.at(at));
+        let mut residual = Mat::from_fn(mean.len(), 1, |i, _| sums.values[i] - mean[i]);
+        solve_lower_triangular_in_place(expansion.covariance.L(), residual.as_mut(), Par::Seq);
+        let prior = at.iter().zip(&expansion.precision).map(|(t, p)| t * t * p);
+        residual.squared_norm_l2() + prior.sum::<f64>()
+    };
+    let moved = |share: f64| -> Vec<f64> {
+        let along = parameters.iter().zip(&expansion.step);
+        along.map(|(theta, step)| theta + share * step).collect()
+    };
+    let longest = expansion.step.iter().fold(0.0, |l: f64, s| l.max(s.abs()));
+    let mut share = damping * (LONGEST_STEP / longest).min(1.0);
+    let start = misfit(parameters);
+    // A step within the tolerance is rounding as far as the misfit can tell.
+    while expansion.length > TOLERANCE && share > SHORTEST && misfit(&moved(share)) > start {
+        share /= 2.0;
+    }
+    moved(share)
 }
 
 fn expand(
@@ -130,25 +176,31 @@ fn expand(
         1.0,
         Par::Seq,
     );
-    let precision = |k: usize| match star.effects[k] {
+    let precision_of = |k: usize| match star.effects[k] {
         // The number of records has a flat prior: the sums alone speak of it.
         Effect::Hub if k < star.hub_parameter() => 0.0,
         Effect::Hub => HUB_VARIANCE.recip(),
         Effect::Leaf(effect) => variances[effect].recip(),
     };
+    let precision: Vec<f64> = (0..width).map(precision_of).collect();
     let gradient = Mat::from_fn(width, 1, |k, _| {
-        products[(width, k)] - parameters[k] * precision(k)
+        products[(width, k)] - parameters[k] * precision[k]
     });
     let mut information = products.submatrix(0, 0, width, width).to_owned();
     for k in 0..width {
-        information[(k, k)] += precision(k);
+        information[(k, k)] += precision[k];
     }
     let factor =
         Llt::new(information.as_ref(), Side::Lower).map_err(|_| LaplaceError::Indefinite)?;
     let step = factor.solve(&gradient);
+    // step' Lambda step = step' gradient.
+    let squared: f64 = (0..width).map(|k| step[(k, 0)] * gradient[(k, 0)]).sum();
     Ok(Expansion {
+        covariance,
         factor,
+        precision,
         step: (0..width).map(|k| step[(k, 0)]).collect(),
+        length: squared.sqrt(),
     })
 }
 
