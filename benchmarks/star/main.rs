@@ -11,7 +11,7 @@ use dpcausal::estimate::{
 };
 use dpcausal::impute::laplace::LaplacePosterior;
 use dpcausal::impute::{BaseFit, Kappa, sample_rows};
-use dpcausal::measure::{self, Documents, Guarantee, Plan};
+use dpcausal::measure::{self, Counted, Documents, Guarantee, Plan};
 use dpcausal::model::{Model, Released};
 use dpcausal::privacy::{Authorisation, Budget, NoiseSource, ReleaseId};
 use dpcausal::release::CheckedRelease;
@@ -194,7 +194,10 @@ fn release(table: &CodedTable, n: usize, epsilon: f64, seed: u64) -> CheckedRele
     let document = measure::run(
         &plan,
         documents,
-        counter.answers(),
+        Counted {
+            answers: counter.answers(),
+            rows: None,
+        },
         authorisation,
         &mut noise,
     )

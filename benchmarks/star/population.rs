@@ -100,6 +100,7 @@ impl Population {
             outcome: outcome.collect(),
             codes: codes.into_iter().map(Some).collect(),
             imputation: None,
+            ..CodedTable::default()
         }
     }
 }

@@ -197,5 +197,8 @@ fn estimand(estimand: Estimand) -> &'static str {
     match estimand {
         Estimand::Ate => "ate",
         Estimand::Att => "att",
+        Estimand::Atc => "atc",
+        Estimand::ArmMean => "arm-mean",
+        Estimand::RiskRatio => "risk-ratio",
     }
 }
