@@ -329,27 +329,27 @@ fn errors_of_effects_have_places_and_remedies() {
         ),
         (
             "{share: 0.5, keep: 0}",
-            "w.yaml:5:30: nothing would be adjusted for",
+            "w.yaml:5:29: nothing would be adjusted for",
         ),
         (
             "{share: 0.5, keep: some}",
-            "w.yaml:5:30: expected `auto`, `all` or a number",
+            "w.yaml:5:29: expected `auto`, `all` or a number",
         ),
         (
             "{share: 0.5, squares: [married]}",
-            "w.yaml:5:34: \"married\" is not numeric",
+            "w.yaml:5:33: \"married\" is not numeric",
         ),
         (
             "{share: 0.5, squares: [aeg]}",
-            "w.yaml:5:34: no column is named \"aeg\"; did you mean",
+            "w.yaml:5:33: no column is named \"aeg\"; did you mean",
         ),
         (
             "{share: 0.5, columns: [married], squares: [age]}",
-            "w.yaml:5:54: \"age\" is not among the effects' columns",
+            "w.yaml:5:53: \"age\" is not among the effects' columns",
         ),
         (
             "{share: 0.5, stages: {cross: 0}}",
-            "w.yaml:5:40: a stage's share is a positive number",
+            "w.yaml:5:39: a stage's share is a positive number",
         ),
     ] {
         let error = parse(&with_effects(effects), &schema).unwrap_err();
