@@ -5,8 +5,8 @@ use super::table::{Column, Style, Table, joined, wrapped};
 use super::words::{self, NOT_PRIVATE, Outcome};
 use crate::estimate::{Effect, NotEstimated};
 
-/// The effects as a table of estimates, a second table of how they were made, the combining rules'
-/// formulas, and the notes.
+/// The effects as a table of estimates, a second table of how they were made, a third of their variances'
+/// parts where those are known, the combining rules' formulas, and the notes.
 ///
 /// Numbers are in the outcome's own units, all with as many decimals as their standard errors support.
 /// Rows that are not private are marked in capitals (and in red, with colour).
@@ -18,7 +18,10 @@ pub fn effects_text(outcome: &Outcome, effects: &[Effect], style: Style) -> Stri
     let estimates = estimates(outcome, effects)
         .render(style)
         .replace(NOT_PRIVATE, &style.warning(NOT_PRIVATE));
-    let how = how(effects, &notes).render(style);
+    let mut how = how(effects, &notes).render(style);
+    if let Some(terms) = variance_terms(effects) {
+        how = format!("{how}\n{}", terms.render(style));
+    }
     let beneath = joined(&beneath(effects, &notes, style));
     format!("{estimates}\n{how}\n{beneath}")
 }
@@ -164,6 +167,38 @@ fn how(effects: &[Effect], notes: &[&String]) -> Table {
     table
 }
 
+/// Where the variance of each estimate comes from, of those whose route tells: shares of its square
+/// root's square, the squared standard error.
+fn variance_terms(effects: &[Effect]) -> Option<Table> {
+    let sources = distinct(
+        (effects.iter().flat_map(|effect| &effect.variance_terms)).map(|term| &term.source),
+    );
+    if sources.is_empty() {
+        return None;
+    }
+    let mut columns = vec![Column::number("")];
+    columns.extend(sources.iter().map(|source| Column::number(broken(source))));
+    let mut table = Table::new(columns).title("Where the variance comes from");
+    for (index, effect) in effects.iter().enumerate() {
+        let total: f64 = effect.variance_terms.iter().map(|t| t.variance).sum();
+        if total <= 0.0 {
+            continue;
+        }
+        let mut cells = vec![(index + 1).to_string()];
+        cells.extend(sources.iter().map(|source| {
+            let term = effect.variance_terms.iter().find(|t| t.source == **source);
+            term.map_or("-".into(), |t| numbers::percentage(t.variance / total))
+        }));
+        table.row(cells);
+    }
+    Some(table)
+}
+
+/// A column's head on two lines, broken at its first space.
+fn broken(text: &str) -> String {
+    text.replacen(' ', "\n", 1)
+}
+
 /// Degrees of freedom: beyond a thousand the t quantile is the normal one to three digits.
 fn degrees_of_freedom(value: f64) -> String {
     numbers::fixed(value, usize::from(value < 100.0))
@@ -223,6 +258,26 @@ mod tests {
         ];
         let naive = lalonde(Route::Naive, Estimator::Regression, 1794.34);
         vec![moment, imputed, naive]
+    }
+
+    #[test]
+    fn parts_of_the_variance_are_shares() {
+        let mut effect = lalonde(Route::Effects, Estimator::Adjusted, 1794.34);
+        let term = |source: &str, variance| crate::estimate::VarianceTerm {
+            source: source.into(),
+            variance,
+        };
+        effect.variance_terms = vec![term("sampling", 300.0), term("noise of arm means", 100.0)];
+        let text = effects_text(&earnings(), &[effect], Style::plain(80));
+        let expected = "\
+Where the variance comes from
+
+                    noise
+   sampling  of arm means
+─────────────────────────
+1      75 %          25 %
+";
+        assert!(text.contains(expected), "{text}");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 mod combining;
 mod coverage;
+mod effects;
 mod estimands;
 mod lalonde;
 mod properties;
