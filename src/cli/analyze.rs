@@ -7,6 +7,7 @@ use super::posterior::{DrawRequest, draw_models};
 use super::reconstruct::calibrate;
 use super::status::{ExitStatus, Failure, OrStatus};
 use super::{GlobalArguments, note};
+use crate::estimate::adjusted::Constants;
 use crate::estimate::{
     self, Analysis, Effect, Estimand, EstimateError, Estimator, NotEstimated, Request, RuleKind,
     subgroups,
@@ -81,7 +82,8 @@ fn analyze_release(
     let seed = arguments.seed.unwrap_or_else(|| release.default_seed());
     let mut analysis = Analysis::default();
     if release.document.effects.is_some() {
-        analysis = estimate::from_effects(release, request, seed).map_err(failure)?;
+        analysis = estimate::from_effects(release, request, &Constants::default(), seed)
+            .map_err(failure)?;
         if !asks_for_model(arguments) {
             return Ok(analysis);
         }

@@ -26,6 +26,7 @@ const RATIO_DRAWS: usize = 6;
 pub fn from_effects(
     release: &CheckedRelease,
     request: &Request,
+    constants: &Constants,
     seed: u64,
 ) -> Result<Analysis, EstimateError> {
     let schema = &release.schema;
@@ -36,9 +37,8 @@ pub fn from_effects(
     let notes = notes_of(effects);
     for arm in 1..answer.arms() {
         let moments = moments_of(effects, arm);
-        let constants = Constants::default();
         let seed = derived_seed(seed, Purpose::Adjustment, arm as u64);
-        let posterior = fit(&moments, &constants, seed)?;
+        let posterior = fit(&moments, constants, seed)?;
         let mut rows = Rows {
             schema,
             posterior: &posterior,
@@ -46,7 +46,7 @@ pub fn from_effects(
             unadjusted: moments.scores() == 0,
             arm,
         };
-        let second = second_estimate(&moments, &constants)?;
+        let second = second_estimate(&moments, constants)?;
         let differs = disagreement(&posterior.effect(Target::Everyone), &second);
         let mut notes = notes.clone();
         if !rows.unadjusted && differs.is_beyond(0.95)? {

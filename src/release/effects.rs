@@ -124,11 +124,12 @@ impl EffectsRelease {
         kept.map(|&at| self.scores[at].name.as_str()).collect()
     }
 
-    /// Checks that the parts fit each other, for `arms` arms.
+    /// Checks that the parts fit each other, for `arms` arms and an outcome that is `numeric` or has two
+    /// levels.
     ///
     /// # Errors
     /// What does not fit.
-    pub fn check(&self, arms: usize) -> Result<(), String> {
+    pub fn check(&self, arms: usize, numeric: bool) -> Result<(), String> {
         let scores = self.parameters.kept.len();
         if self
             .parameters
@@ -161,19 +162,18 @@ impl EffectsRelease {
                 ));
             }
         }
-        let needed: &[Stage] = match scores {
-            0 => &[Stage::Arms, Stage::Spread, Stage::OutcomeMeans],
-            _ => &[
-                Stage::Arms,
-                Stage::Spread,
-                Stage::OutcomeMeans,
-                Stage::ScoreMeans,
-                Stage::Imbalance,
-                Stage::Cross,
-                Stage::Covariance,
-            ],
-        };
-        if let Some(stage) = needed.iter().find(|&&stage| self.stage(stage).is_none()) {
+        let needed = [
+            (Stage::Arms, true),
+            (Stage::Scale, numeric),
+            (Stage::Spread, numeric),
+            (Stage::OutcomeMeans, true),
+            (Stage::ScoreMeans, scores > 0),
+            (Stage::Imbalance, scores > 0),
+            (Stage::Cross, scores > 0),
+            (Stage::Covariance, scores > 0),
+        ];
+        let lacks = |&&(stage, needed): &&(Stage, bool)| needed && self.stage(stage).is_none();
+        if let Some((stage, _)) = needed.iter().find(lacks) {
             return Err(format!("the effects lack their stage {stage}"));
         }
         let parameters = &self.parameters;

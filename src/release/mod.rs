@@ -295,14 +295,11 @@ impl Release {
             return Err(inconsistent("it holds no measurement".into()));
         }
         if let Some(effects) = &self.effects {
-            let treatment = schema
-                .treatment()
-                .filter(|_| workload.effects().is_some())
-                .ok_or_else(|| {
-                    inconsistent("it holds effects that its workload did not ask for".into())
-                })?;
+            let block = workload.effects().ok_or_else(|| {
+                inconsistent("it holds effects that its workload did not ask for".into())
+            })?;
             effects
-                .check(schema.columns[treatment].levels())
+                .check(schema.columns[block.treatment].levels(), block.numeric)
                 .map_err(inconsistent)?;
         }
         let mut queries = Vec::with_capacity(self.measurements.len());

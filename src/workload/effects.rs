@@ -86,6 +86,8 @@ pub struct EffectsBlock {
     pub treatment: usize,
     /// Index of the outcome in [`Schema::columns`].
     pub outcome: usize,
+    /// Whether the outcome is numeric; else it has two levels.
+    pub numeric: bool,
     /// Its share of the whole budget.
     pub share: f64,
     /// The candidate scores; none in a randomised design.
@@ -110,7 +112,9 @@ impl EffectsBlock {
     /// Whether a stage has anything to measure.
     pub fn has_work(&self, stage: Stage) -> bool {
         match stage {
-            Stage::Arms | Stage::Scale | Stage::Spread | Stage::OutcomeMeans => true,
+            Stage::Arms | Stage::OutcomeMeans => true,
+            // Of two levels, the mean tells the variance, and the residuals' range is known.
+            Stage::Scale | Stage::Spread => self.numeric,
             Stage::Ranges => self.values().next().is_some(),
             Stage::Selection => self.selects(),
             Stage::ScoreMeans | Stage::Imbalance | Stage::Cross | Stage::Covariance => {
@@ -192,6 +196,7 @@ pub(super) fn check(
     Ok(EffectsBlock {
         treatment,
         outcome,
+        numeric: schema.columns[outcome].bounds().is_some(),
         share: file.share,
         scores,
         keep,

@@ -129,7 +129,9 @@ fn run_task(
     let settings = study.settings();
     for pending in &task.pending {
         let start = Instant::now();
-        let parts = [pending.key.mechanism.as_str(), pending.key.epsilon.as_str()];
+        // Variants of a mechanism see the same noise.
+        let base = pending.key.mechanism.split('+').next().unwrap_or_default();
+        let parts = [base, pending.key.epsilon.as_str()];
         let input = Input {
             schema: &population.schema,
             document: &population.document,

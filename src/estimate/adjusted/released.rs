@@ -42,7 +42,6 @@ pub fn moments_of(effects: &EffectsRelease, arm: usize) -> CentredMoments {
 struct Arms<'a> {
     effects: &'a EffectsRelease,
     scores: usize,
-    spread: &'a EffectMeasurement,
     outcome_means: &'a EffectMeasurement,
 }
 
@@ -52,7 +51,6 @@ impl<'a> Arms<'a> {
         Arms {
             effects,
             scores: effects.parameters.kept.len(),
-            spread: stage(Stage::Spread),
             outcome_means: stage(Stage::OutcomeMeans),
         }
     }
@@ -65,13 +63,14 @@ impl<'a> Arms<'a> {
         let parameters = &self.effects.parameters;
         let count = parameters.counts[t];
         let residual_mean = self.outcome_means.sums()[t] / count;
+        let mean = parameters.centres[t] as f64 / SCALE as f64 + residual_mean;
         let ((score_means, _), covariance, covariance_noise) = self.gram(t);
         let (cross, cross_noise) = self.cross(t, residual_mean, &score_means);
         CentredArm {
             count,
-            mean: parameters.centres[t] as f64 / SCALE as f64 + residual_mean,
+            mean,
             mean_noise: (self.outcome_means.noise() / count).powi(2),
-            variance: self.variance(t, residual_mean),
+            variance: self.variance(t, mean, residual_mean),
             cross,
             cross_noise,
             covariance,
@@ -79,14 +78,17 @@ impl<'a> Arms<'a> {
         }
     }
 
-    /// The outcome's variance: the measured spread and the squared residual scale, by precision.
-    fn variance(&self, t: usize, residual_mean: f64) -> f64 {
+    /// The outcome's variance. Of two levels, -1 and 1, it follows from the mean, with a record's worth on
+    /// either side; else from the measured spread and the squared residual scale, by precision.
+    fn variance(&self, t: usize, mean: f64, residual_mean: f64) -> f64 {
         let parameters = &self.effects.parameters;
         let count = parameters.counts[t];
+        let Some(spread) = self.effects.stage(Stage::Spread) else {
+            return (1.0 - mean * mean).max(4.0 / count);
+        };
         let bound = parameters.residual_bound as f64 / SCALE as f64;
-        let measured =
-            bound * bound * self.spread.sums()[t] / count - residual_mean * residual_mean;
-        let noise = bound * bound * self.spread.noise() / count;
+        let measured = bound * bound * spread.sums()[t] / count - residual_mean * residual_mean;
+        let noise = bound * bound * spread.noise() / count;
         let prior = parameters.residual_scale.powi(2);
         let trust = (SCALE_TRUST * prior).powi(2);
         let weight = trust / (trust + noise * noise).max(f64::MIN_POSITIVE);

@@ -1,5 +1,6 @@
 //! The effects route from end to end: tables drawn from a population, measured, analysed.
 
+use crate::estimate::adjusted::Constants;
 use crate::estimate::{Effect, Estimand, Estimator, Request, Route, RuleKind, from_effects};
 use crate::measure::{self, Counted, Documents, Guarantee, Plan};
 use crate::privacy::{Authorisation, Budget, Confidential, NoiseSource, ReleaseId};
@@ -99,7 +100,9 @@ fn effects(table: CodedTable, arms: u16, design: &str, seed: u64) -> Vec<Effect>
         level: 0.95,
         groups: vec![],
     };
-    from_effects(&release, &request, seed).unwrap().effects
+    from_effects(&release, &request, &Constants::default(), seed)
+        .unwrap()
+        .effects
 }
 
 /// Of 60 releases, an interval of true coverage .95 misses more than 10 with probability 2e-4; six kinds of

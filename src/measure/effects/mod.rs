@@ -19,7 +19,7 @@
 //! | cross | `s r` by arm | `R B` | arms, scale, score-means |
 //! | covariance | `z z'`, `z = (kappa, s)`, by arm | `R^2 + kappa^2` | score-means |
 //!
-//! `y` is the outcome on `[-1, 1]`, `r = clip(y - ybar_t, +-B)`, `R^2 = K/3 + .6 sqrt K` for `K` scores, and
+//! Of an outcome with two levels, scale and spread say nothing new and are left out. `y` is the outcome on `[-1, 1]`, `r = clip(y - ybar_t, +-B)`, `R^2 = K/3 + .6 sqrt K` for `K` scores, and
 //! `kappa^2 = R^2 / 10`. From `imbalance` on the scores have the noisy mean subtracted and are clipped again.
 //!
 //! **Adjacency.** Add-remove or replace-one of a privacy unit. **Sensitivity.** That of each statistic,

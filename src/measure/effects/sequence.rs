@@ -207,10 +207,7 @@ impl Sequence<'_> {
             self.measure(&scorer, &[(Stage::Ranges, shape, &statistic)])?;
             let (sums, noise) = self.last();
             let records = self.records();
-            let is_numeric = self.schema.columns[self.plan.block.outcome]
-                .bounds()
-                .is_some();
-            let wide = is_numeric && self.plan.mu() * records >= WIDE_RANGE_FROM;
+            let wide = self.plan.block.numeric && self.plan.mu() * records >= WIDE_RANGE_FROM;
             let reach = if wide { 3.0 } else { 2.0 };
             for (range, pair) in ranges.iter_mut().zip(sums.chunks_exact(2)) {
                 *range = range_of(pair[0] / records, pair[1] / records, noise / records, reach);
@@ -229,6 +226,12 @@ impl Sequence<'_> {
     }
 
     fn measure_scale(&mut self) -> Result<(), MeasureError> {
+        let farthest = self.parameters.centres.iter().map(|c| c.abs()).max();
+        let largest = SCALE + farthest.unwrap_or(0);
+        if !self.plan.block.numeric {
+            self.parameters.residual_bound = largest;
+            return Ok(());
+        }
         let in_units = |edge: f64| (edge * SCALE as f64).round() as i64;
         let statistic = ResidualSizes {
             centres: self.parameters.centres.clone(),
@@ -238,8 +241,7 @@ impl Sequence<'_> {
         let shape = vec![statistic.edges.len()];
         self.measure(&none, &[(Stage::Scale, shape, &statistic)])?;
         let (counts, noise) = self.last();
-        let farthest = self.parameters.centres.iter().map(|c| c.abs()).max();
-        let largest = 1.0 + farthest.unwrap_or(0) as f64 / SCALE as f64;
+        let largest = largest as f64 / SCALE as f64;
         let read = residual_scale(&counts, noise, largest, self.plan.mu(), self.records());
         self.parameters.residual_scale = read.scale;
         self.parameters.residual_excess = read.excess;
@@ -309,13 +311,12 @@ impl Sequence<'_> {
         let squares = ResidualSquares(self.residuals());
         let sums = ResidualTotals(self.residuals());
         let none = Scorer::new(self.schema, &[], &[]);
-        self.measure(
-            &none,
-            &[
-                (Stage::Spread, vec![arms], &squares),
-                (Stage::OutcomeMeans, vec![arms], &sums),
-            ],
-        )
+        let asked: [(Stage, Vec<usize>, &dyn Statistic); 2] = [
+            (Stage::Spread, vec![arms], &squares),
+            (Stage::OutcomeMeans, vec![arms], &sums),
+        ];
+        let spread = usize::from(!self.plan.block.numeric);
+        self.measure(&none, &asked[spread..])
     }
 
     fn measure_score_means(&mut self) -> Result<(), MeasureError> {

@@ -2,12 +2,46 @@
 
 use super::measuring;
 use super::{Estimated, Input, Procedure, Settings};
-use anyhow::Result;
+use anyhow::{Context, Result, bail};
+use dpcausal::estimate::adjusted::Constants;
 use dpcausal::estimate::{self, Estimator, Request, RuleKind};
 use dpcausal::release::CheckedRelease;
 
 /// The procedure.
-pub struct Effects;
+pub struct Effects {
+    constants: Constants,
+}
+
+impl Effects {
+    /// With some constants of the fit replaced, each given as `name=value`.
+    ///
+    /// # Errors
+    /// A name that is no constant, or a value that is no number.
+    pub fn with(settings: &[&str]) -> Result<Effects> {
+        let mut constants = Constants::default();
+        for setting in settings {
+            let (name, value) = setting
+                .split_once('=')
+                .context("a constant is given as name=value")?;
+            let value: f64 = value
+                .parse()
+                .with_context(|| format!("{value:?} is no number"))?;
+            match name {
+                "prior_scale" => constants.prior_scale = value,
+                "prior_strength" => constants.prior_strength = value,
+                "difference_scale" => constants.difference_scale = value,
+                "difference_degrees" => constants.difference_degrees = value,
+                "least_arm" => constants.arm_limits[0] = value,
+                "largest_arm" => constants.arm_limits[1] = value,
+                "eigenvalue_floor" => constants.eigenvalue_floor = value,
+                "eigenvalue_noise" => constants.eigenvalue_noise = value,
+                _ => bail!("the fit has no constant {name:?} that a study can set"),
+            }
+        }
+        constants.check()?;
+        Ok(Effects { constants })
+    }
+}
 
 impl Procedure for Effects {
     fn run(&self, input: &Input, settings: &Settings) -> Result<Vec<Estimated>> {
@@ -33,7 +67,7 @@ impl Procedure for Effects {
                 level: 0.95,
                 groups: vec![],
             };
-            let analysis = estimate::from_effects(&release, &request, input.seed)?;
+            let analysis = estimate::from_effects(&release, &request, &self.constants, input.seed)?;
             found.extend(analysis.effects.iter().map(|effect| Estimated {
                 estimator: (*name).into(),
                 estimate: effect.estimate,

@@ -9,7 +9,7 @@ mod noisy_difference;
 mod star;
 
 use super::coding::CodedRows;
-use anyhow::{Result, bail};
+use anyhow::{Result, bail, ensure};
 use dpcausal::estimate::Estimand;
 use dpcausal::schema::{Schema, SchemaFile};
 
@@ -78,16 +78,23 @@ pub trait Procedure: Sync {
     fn run(&self, input: &Input, settings: &Settings) -> Result<Vec<Estimated>>;
 }
 
-/// The procedure of a name.
+/// The procedure of a name: `effects+prior_scale=0.1` is `effects` with that constant of its fit.
 ///
 /// # Errors
 /// Where there is none.
-pub fn named(name: &str) -> Result<&'static dyn Procedure> {
-    Ok(match name {
-        "floor" => &floor::Floor,
-        "star" => &star::Star,
-        "effects" => &effects::Effects,
-        "noisy-difference" => &noisy_difference::NoisyDifference,
+pub fn named(name: &str) -> Result<Box<dyn Procedure>> {
+    let mut parts = name.split('+');
+    let base = parts.next().unwrap_or_default();
+    let settings: Vec<&str> = parts.collect();
+    ensure!(
+        settings.is_empty() || base == "effects",
+        "{base} has no constants; only effects does"
+    );
+    Ok(match base {
+        "floor" => Box::new(floor::Floor),
+        "star" => Box::new(star::Star),
+        "effects" => Box::new(effects::Effects::with(&settings)?),
+        "noisy-difference" => Box::new(noisy_difference::NoisyDifference),
         _ => bail!(
             "there is no mechanism {name:?}; there are floor, effects, star and noisy-difference"
         ),
