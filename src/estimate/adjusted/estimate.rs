@@ -71,7 +71,8 @@ impl VarianceTerms {
 /// An estimate on the outcome's `[-1, 1]` scale: a mixture of normals, one at each posterior draw.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AdjustedEstimate {
-    /// The point estimate, the posterior mean.
+    /// The point estimate, the posterior median: at tight budgets a product of two noisy factors has tails that
+    /// would carry the mean away.
     pub value: f64,
     /// The parts of its variance.
     pub variance: VarianceTerms,
@@ -81,14 +82,18 @@ pub struct AdjustedEstimate {
 impl AdjustedEstimate {
     fn new(centres: Vec<f64>, mut variance: VarianceTerms) -> AdjustedEstimate {
         let count = centres.len() as f64;
-        let value = centres.iter().sum::<f64>() / count;
-        let square: f64 = centres.iter().map(|c| (c - value).powi(2)).sum();
+        let mean = centres.iter().sum::<f64>() / count;
+        let square: f64 = centres.iter().map(|c| (c - mean).powi(2)).sum();
         variance.adjustment = square / (count - 1.0).max(1.0);
-        AdjustedEstimate {
-            value,
+        let mut estimate = AdjustedEstimate {
+            value: mean,
             variance,
             centres,
+        };
+        if count > 1.0 {
+            estimate.value = estimate.quantile(0.5);
         }
+        estimate
     }
 
     /// The number of posterior draws.

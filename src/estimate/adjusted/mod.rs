@@ -63,8 +63,12 @@ pub fn fit(
 ) -> Result<AdjustedFit, EstimateError> {
     moments.check()?;
     constants.check()?;
-    let (adjustments, sampling) = if moments.scores() == 0 {
-        (vec![[0.0; 2]], Sampling::unadjusted(moments))
+    let (adjustments, sampling, omitted) = if moments.scores() == 0 {
+        (
+            vec![[0.0; 2]],
+            Sampling::unadjusted(moments),
+            moments.omitted,
+        )
     } else {
         let reliability = Reliability::new(moments, constants);
         let arms = released(moments);
@@ -73,7 +77,10 @@ pub fn fit(
         let chain = sampler::run(moments, &shrunk, &reliability, constants, &mut random)?;
         let point = posterior_mean(&chain, &shrunk, moments.treated_share());
         let sampling = Sampling::new(moments, &shrunk, &point, constants);
-        (chain.adjustments, sampling)
+        // The prior, as the kept scores have shaped it, holds for those left out too, and more loosely: they
+        // were left out because less was seen of them.
+        let expected = moments.left_out as f64 * chain.confounding;
+        (chain.adjustments, sampling, moments.omitted.min(expected))
     };
     if !adjustments.iter().flatten().all(|v| v.is_finite()) {
         return Err(EstimateError::NotFinite);
@@ -81,7 +88,7 @@ pub fn fit(
     Ok(AdjustedFit {
         means: moments.arms().map(|arm| arm.mean),
         mean_noise: moments.arms().map(|arm| arm.mean_noise),
-        omitted: moments.omitted,
+        omitted,
         adjustments,
         sampling,
         seed,

@@ -38,9 +38,11 @@ pub struct CentredMoments {
     pub imbalance: Vec<f64>,
     /// Variance of the privacy noise in each entry of `imbalance`.
     pub imbalance_noise: f64,
-    /// Variance allowed, in the effect, for confounders that the selection of scores left out; 0 without
-    /// selection.
+    /// A bound on the variance, in the effect, of confounding by the scores that the selection left out; 0
+    /// without selection.
     pub omitted: f64,
+    /// How many scores the selection left out.
+    pub left_out: usize,
 }
 
 impl CentredMoments {

@@ -35,6 +35,7 @@ pub fn moments_of(effects: &EffectsRelease, arm: usize) -> CentredMoments {
         imbalance,
         imbalance_noise,
         omitted,
+        left_out: effects.scores.len() - effects.parameters.kept.len(),
     }
 }
 
@@ -170,7 +171,7 @@ impl<'a> Arms<'a> {
         floored.fold(f64::INFINITY, f64::min)
     }
 
-    /// The variance allowed for confounders that the selection left out.
+    /// A bound on the variance of what the scores that the selection left out confound.
     ///
     /// Of `d` candidates, `K` were chosen with Gumbel-like noise of scale `2 / epsilon`, so that one left out
     /// has a utility of up to about `u = (2 / epsilon) (1 + ln(d / K))`, by either of its factors: an imbalance of

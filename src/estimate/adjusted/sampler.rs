@@ -45,6 +45,9 @@ pub(super) struct Chain {
     pub alpha: Vec<f64>,
     pub gamma: Vec<f64>,
     pub delta: Vec<f64>,
+    /// Posterior mean of the variance of one score's `alpha_j gamma_j` under the prior,
+    /// `Omega_11 Omega_22 + Omega_12^2`: what a score that was not seen may confound.
+    pub confounding: f64,
 }
 
 /// One arm's part of the data and of the state.
@@ -107,6 +110,7 @@ pub(super) fn run(
         alpha: vec![0.0; scores],
         gamma: vec![0.0; scores],
         delta: vec![0.0; scores],
+        confounding: 0.0,
     };
     for iteration in 0..constants.burn_in + constants.draws {
         sampler.step(random)?;
@@ -118,6 +122,7 @@ pub(super) fn run(
     for sum in [&mut chain.alpha, &mut chain.gamma, &mut chain.delta] {
         sum.iter_mut().for_each(|v| *v *= kept);
     }
+    chain.confounding *= kept;
     Ok(chain)
 }
 
@@ -332,6 +337,8 @@ impl<'a> Sampler<'a> {
         let (common, difference) = (dot(&self.alpha, gamma), dot(&self.alpha, delta));
         let adjustments = [0, 1].map(|t| common + self.arms[t].loading * difference);
         chain.adjustments.push(adjustments);
+        let [of_alpha, covariance, of_gamma] = self.omega;
+        chain.confounding += of_alpha * of_gamma + covariance * covariance;
         let sums = [&mut chain.alpha, &mut chain.gamma, &mut chain.delta];
         for (sum, draw) in sums.into_iter().zip([&self.alpha[..], gamma, delta]) {
             sum.iter_mut().zip(draw).for_each(|(sum, v)| *sum += v);

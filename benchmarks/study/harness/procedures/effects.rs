@@ -10,19 +10,26 @@ use dpcausal::release::CheckedRelease;
 /// The procedure.
 pub struct Effects {
     constants: Constants,
+    /// The workload's `keep`.
+    keep: String,
 }
 
 impl Effects {
-    /// With some constants of the fit replaced, each given as `name=value`.
+    /// With some constants of the fit, or the number of scores to `keep`, replaced, each given as `name=value`.
     ///
     /// # Errors
     /// A name that is no constant, or a value that is no number.
     pub fn with(settings: &[&str]) -> Result<Effects> {
         let mut constants = Constants::default();
+        let mut keep = "auto".to_owned();
         for setting in settings {
             let (name, value) = setting
                 .split_once('=')
                 .context("a constant is given as name=value")?;
+            if name == "keep" {
+                keep = value.into();
+                continue;
+            }
             let value: f64 = value
                 .parse()
                 .with_context(|| format!("{value:?} is no number"))?;
@@ -39,15 +46,16 @@ impl Effects {
             }
         }
         constants.check()?;
-        Ok(Effects { constants })
+        Ok(Effects { constants, keep })
     }
 }
 
 impl Procedure for Effects {
     fn run(&self, input: &Input, settings: &Settings) -> Result<Vec<Estimated>> {
         let workload = format!(
-            "format: dpcausal.workload/1\nmechanism: causal\neffects: {{share: 1, squares: [{}]}}",
-            input.squares.join(", ")
+            "format: dpcausal.workload/1\nmechanism: causal\neffects: {{share: 1, squares: [{}], keep: {}}}",
+            input.squares.join(", "),
+            self.keep
         );
         let (plan, file) = measuring::plan(input, &workload)?;
         let text = measuring::release(input, &plan, file)?.to_json();

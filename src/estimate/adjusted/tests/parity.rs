@@ -250,6 +250,7 @@ impl Case {
             imbalance: self.imbalance.to_vec(),
             imbalance_noise: self.imbalance_noise,
             omitted: 0.0,
+            left_out: 0,
         }
     }
 }

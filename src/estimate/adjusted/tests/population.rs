@@ -133,5 +133,6 @@ pub(super) fn release(rows: usize, noise: Noise, seed: u64) -> CentredMoments {
         reference,
         treated,
         omitted: 0.0,
+        left_out: 0,
     }
 }

@@ -68,6 +68,7 @@ fn one_score_is_enough() {
 fn parts_of_the_variance_add_up_and_means_agree_with_effects() {
     let mut moments = release(500, NOISE, 2);
     moments.omitted = 1e-4;
+    moments.left_out = 1_000_000;
     let fitted = fit(&moments, &Constants::default(), 2).unwrap();
     for target in [Target::Everyone, Target::Treated, Target::Reference] {
         let effect = fitted.effect(target);
