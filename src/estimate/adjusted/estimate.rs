@@ -91,7 +91,7 @@ impl AdjustedEstimate {
             centres,
         };
         if count > 1.0 {
-            estimate.value = estimate.quantile(0.5);
+            estimate.value = estimate.quantile(0.5, 0.0);
         }
         estimate
     }
