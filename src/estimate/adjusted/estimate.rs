@@ -71,8 +71,7 @@ impl VarianceTerms {
 /// An estimate on the outcome's `[-1, 1]` scale: a mixture of normals, one at each posterior draw.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AdjustedEstimate {
-    /// The point estimate, the posterior median: at tight budgets a product of two noisy factors has tails that
-    /// would carry the mean away.
+    /// The point estimate, the posterior mean.
     pub value: f64,
     /// The parts of its variance.
     pub variance: VarianceTerms,
@@ -85,15 +84,11 @@ impl AdjustedEstimate {
         let mean = centres.iter().sum::<f64>() / count;
         let square: f64 = centres.iter().map(|c| (c - mean).powi(2)).sum();
         variance.adjustment = square / (count - 1.0).max(1.0);
-        let mut estimate = AdjustedEstimate {
+        AdjustedEstimate {
             value: mean,
             variance,
             centres,
-        };
-        if count > 1.0 {
-            estimate.value = estimate.quantile(0.5, 0.0);
         }
-        estimate
     }
 
     /// The number of posterior draws.

@@ -12,6 +12,8 @@ use super::super::source::DataFile;
 use super::{covariates, schema};
 use anyhow::Result;
 use dpcausal::estimate::Estimand;
+use dpcausal::schema::Schema;
+use dpcausal::schema::file::{DesignFile, Number, PropensityFile};
 use std::path::Path;
 
 const SCHEMA: &str = include_str!("../../../../schemas/twins.yaml");
@@ -22,7 +24,12 @@ const ABOUT_RANDOMISED: &str = "11,984 pairs drawn with replacement; which twin 
 
 /// The population under the file's propensity or a fair coin.
 pub fn population(randomised: bool, data: &Path) -> Result<Population> {
-    let (schema, document) = schema(SCHEMA)?;
+    let (mut schema, mut document) = schema(SCHEMA)?;
+    if randomised {
+        let propensity = vec![Number(0.5), Number(0.5)];
+        document.design = DesignFile::Known(PropensityFile { propensity });
+        schema = Schema::from_file(&document)?;
+    }
     let file = DataFile::read(&data.join("twins/twins_11984.csv.gz"))?;
     let units = covariates(&schema, &file)?;
     let outcomes = Outcomes::Recorded([file.numbers("y0")?, file.numbers("y1")?]);
