@@ -6,7 +6,7 @@ use super::input::source;
 use super::progress::Progress;
 use super::status::{ExitStatus, Failure, OrStatus};
 use crate::estimate::error_budget::{
-    ErrorBudget, Options, Population, SmallestBudget, WidthLaw, error_budget, resized,
+    ErrorBudget, Options, Population, SmallestBudget, WidthLaw, error_budget,
 };
 use crate::measure::{Documents, Plan};
 use crate::report::numbers::{decimals_for, fixed, integer, percentage, significant};
@@ -18,8 +18,8 @@ const REPETITIONS: u32 = 100;
 
 /// Reads the population, if there is one, and simulates.
 pub fn simulate(
-    plan: Plan,
-    documents: Documents,
+    plan: &Plan,
+    documents: &Documents,
     arguments: &SimulationArguments,
     global: GlobalArguments,
 ) -> Result<ErrorBudget, Failure> {
@@ -31,7 +31,7 @@ pub fn simulate(
             "--target-width is a width above 0, in the outcome's units",
         ));
     }
-    let table = population(&plan, arguments)?;
+    let table = population(plan, arguments)?;
     let known = arguments.rows.or(plan.schema.rows);
     let known = known.or(table.as_ref().map(|table| table.rows as u64));
     let rows = known.ok_or_else(|| {
@@ -41,7 +41,6 @@ pub fn simulate(
         )
     })?;
     let rows = usize::try_from(rows).or_status(ExitStatus::Usage)?;
-    let (plan, documents) = resized(plan, documents, rows).or_status(ExitStatus::Usage)?;
     let options = Options {
         rows,
         repetitions: arguments.repetitions.unwrap_or(REPETITIONS) as usize,
@@ -49,12 +48,13 @@ pub fn simulate(
         seed: arguments.seed.unwrap_or(1),
     };
     let population = match table {
-        Some(table) => Population::from_table(&plan, table, options.seed),
-        None => Population::from_schema(&plan, options.seed),
+        Some(table) => {
+            Population::from_table(plan, table, options.seed).or_status(ExitStatus::Data)?
+        }
+        None => Population::from_schema(plan, options.seed).or_status(ExitStatus::Usage)?,
     };
-    let population = population.or_status(ExitStatus::Usage)?;
-    let progress = Progress::bar("simulated releases", options.work(&plan), global.quiet);
-    error_budget(&plan, &documents, &population, &options, &|| {
+    let progress = Progress::bar("simulated releases", options.work(plan), global.quiet);
+    error_budget(plan, documents, &population, &options, &|| {
         progress.advance(1);
     })
     .or_status(ExitStatus::Usage)
@@ -123,7 +123,7 @@ fn notes(budget: &ErrorBudget, decimals: usize) -> Vec<String> {
             significant(budget.width / budget.floor_width, 3)
         ),
         format!(
-            "Coverage in the simulation: {} (standard error {}); without noise {}. Mean error of the estimate: {} \
+            "Coverage in the simulation: {} (standard error {}); without noise {}. Median error of the estimate: {} \
              (standard error {}) of {}.",
             percentage(budget.coverage.value),
             percentage(budget.coverage.standard_error),
@@ -151,8 +151,8 @@ fn notes(budget: &ErrorBudget, decimals: usize) -> Vec<String> {
 
 fn width_law(law: &WidthLaw) -> String {
     format!(
-        "Width law: mu {} and {} scores make the interval about {} times the floor's; this n and budget carry {} scores at \
-         twice the floor.",
+        "Width law: mu {} and K = {} scores make the interval about {} times that without noise; this n and budget carry up to \
+         K = {} at twice that.",
         significant(law.mu, 3),
         law.scores,
         significant(law.width_ratio, 3),

@@ -50,7 +50,7 @@ pub fn run(arguments: &PlanArguments, global: GlobalArguments) -> Result<(), Fai
     let (plan, documents) = read_plan(&arguments.documents, &arguments.budget)?;
     let mut page = page(&plan)?;
     if arguments.simulation.is_wanted() {
-        let simulated = error_budget::simulate(plan, documents, &arguments.simulation, global)?;
+        let simulated = error_budget::simulate(&plan, &documents, &arguments.simulation, global)?;
         page.error_budget = Some(simulated);
     }
     let text = if arguments.json {

@@ -89,7 +89,7 @@ impl Law {
         };
         let outcome = if self.is_two_level() {
             format!(
-                "risks are {RISK} in the reference arm and {} in the others, with standard deviation {RISK_SLOPE} by the \
+                "risks are {RISK} in the reference arm and {:.2} in the others, with standard deviation {RISK_SLOPE} by the \
                  same covariates",
                 RISK + RISK_EFFECT
             )

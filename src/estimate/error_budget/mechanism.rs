@@ -10,7 +10,7 @@ use crate::estimate::{
 };
 use crate::impute::{BaseFit, Kappa};
 use crate::measure::{self, Counted, Documents, Guarantee, Plan};
-use crate::model::Released;
+use crate::model::{Model, Released};
 use crate::privacy::{
     Accountant, Authorisation, Budget, Confidential, Cost, NoiseSource, PrivacyError, ReleaseId,
 };
@@ -33,8 +33,10 @@ pub(super) struct Answer {
     pub privacy: f64,
     /// The second estimate.
     pub second: Option<f64>,
-    /// Variance of the estimate between posterior draws of the same release, where it was looked at.
+    /// Variance that the number of posterior draws leaves, where it was looked at: of effects, from two fits only.
     pub monte_carlo: Option<f64>,
+    /// Whether it is the effects part's.
+    pub is_effects: bool,
 }
 
 impl Answer {
@@ -48,8 +50,8 @@ impl Answer {
 pub(super) struct Fit {
     pub chi_square: f64,
     pub degrees_of_freedom: usize,
-    /// Standard deviation that the noise of the released cells gives the model's estimate.
-    pub privacy: f64,
+    /// The model's estimate.
+    pub estimate: f64,
 }
 
 /// A plan and what its releases are documented with.
@@ -99,7 +101,7 @@ impl<'a> Mechanism<'a> {
         if self.plan.effects.is_some() {
             return self.effects(table, seed, refit);
         }
-        let (_, rows) = self.microdata(table, seed)?;
+        let (_, rows) = self.microdata(table, seed, true)?;
         let (estimator, second) = self.estimators();
         let of = |wanted| rows.iter().find(|row| row.estimator == wanted);
         let row = of(estimator).ok_or_else(no_estimate)?;
@@ -111,6 +113,7 @@ impl<'a> Mechanism<'a> {
             second: second.and_then(of).map(|row| row.estimate),
             // The privacy variance is (1 + 1/m) B, and B / m the error of the mean of m draws.
             monte_carlo: Some(row.privacy_variance / (draws + 1.0)),
+            is_effects: false,
         })
     }
 
@@ -147,22 +150,20 @@ impl<'a> Mechanism<'a> {
             privacy: effect.variance.privacy() * unit * unit,
             second: is_drawn.then_some(second.value * unit),
             monte_carlo,
+            is_effects: true,
         })
     }
 
-    /// The fit of one microdata release, if the plan has a microdata part.
-    pub fn calibration(&self, table: &CodedTable, seed: u64) -> Result<Option<Fit>, EstimateError> {
-        if self.plan.measurements.is_empty() {
-            return Ok(None);
-        }
-        let (fit, rows) = self.microdata(table, seed)?;
+    /// The fit of one release of the microdata part. `drawn`: whether the estimate is that of posterior draws,
+    /// as `analyze` has it, or of the fit itself.
+    pub fn fit(&self, table: &CodedTable, seed: u64, drawn: bool) -> Result<Fit, EstimateError> {
+        let (fit, rows) = self.microdata(table, seed, drawn)?;
         let diagnostics = fit.diagnostics();
-        let row = rows.first().ok_or_else(no_estimate)?;
-        Ok(Some(Fit {
+        Ok(Fit {
             chi_square: diagnostics.chi_square,
             degrees_of_freedom: diagnostics.degrees_of_freedom,
-            privacy: row.privacy_variance.sqrt(),
-        }))
+            estimate: rows.first().ok_or_else(no_estimate)?.estimate,
+        })
     }
 
     /// A release of the microdata part, its model, and the estimates of arm 1.
@@ -170,6 +171,7 @@ impl<'a> Mechanism<'a> {
         &self,
         table: &CodedTable,
         seed: u64,
+        drawn: bool,
     ) -> Result<(BaseFit, Vec<Effect>), EstimateError> {
         let mut plan = self.plan.clone();
         plan.effects = None;
@@ -195,8 +197,13 @@ impl<'a> Mechanism<'a> {
             queries,
         };
         let fit = BaseFit::new(Released::new(&release)?, &mut |_, _| ())?;
-        let draws = fit.noise_posterior(DRAWS, seed, &|| ())?;
-        let models: Vec<_> = draws.into_iter().map(|draw| draw.model).collect();
+        // The same model twice is the fewest draws that can be combined.
+        let models: Vec<Model> = if drawn {
+            let draws = fit.noise_posterior(DRAWS, seed, &|| ())?;
+            draws.into_iter().map(|draw| draw.model).collect()
+        } else {
+            vec![fit.model().clone(); 2]
+        };
         let estimators: &[Estimator] = match is_randomised(&release.schema) {
             true => &[Estimator::DifferenceInMeans],
             false => &[Estimator::Regression, Estimator::Model],

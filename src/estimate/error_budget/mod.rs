@@ -38,7 +38,8 @@ use super::{EstimateError, Estimator};
 use crate::measure::{Documents, Plan};
 use mechanism::{Mechanism, simulation as failed};
 use search::{CANDIDATES, MICRODATA_REPETITIONS, REPETITIONS, Search};
-use simulation::{Repetition, Simulation, Tables, mean_and_variance, median};
+pub use simulation::Location;
+use simulation::{Repetition, Simulation, Tables, median};
 
 /// Repetitions that look at the Monte Carlo error: it is small, and a fifth of its size suffices.
 const REFITS: usize = 16;
@@ -83,15 +84,6 @@ pub struct Share {
     pub standard_error: f64,
 }
 
-/// A mean over repetitions.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Mean {
-    /// The mean.
-    pub value: f64,
-    /// Its standard error.
-    pub standard_error: f64,
-}
-
 /// The error budget. Sizes and widths are in the outcome's units.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ErrorBudget {
@@ -125,8 +117,8 @@ pub struct ErrorBudget {
     pub coverage: Share,
     /// The same without noise.
     pub floor_coverage: Share,
-    /// Mean error of the estimate.
-    pub bias: Mean,
+    /// Median error of the estimate.
+    pub bias: Location,
     /// What the width law says.
     pub width_law: Option<WidthLaw>,
     /// The budget at which privacy noise is down to sampling noise.
@@ -137,28 +129,8 @@ pub struct ErrorBudget {
     pub verdict: Verdict,
 }
 
-/// A plan for tables of so many rows, with its documents: where the schema has a public number of rows, it is
-/// replaced by this one.
-///
-/// # Errors
-/// Where the budget can't be divided.
-pub fn resized(
-    plan: Plan,
-    mut documents: Documents,
-    rows: usize,
-) -> Result<(Plan, Documents), EstimateError> {
-    let wanted = plan.schema.rows.map(|_| rows as u64);
-    if plan.schema.rows == wanted {
-        return Ok((plan, documents));
-    }
-    documents.schema.rows = wanted;
-    let mut schema = plan.schema;
-    schema.rows = wanted;
-    let plan = Plan::new(schema, plan.workload, plan.guarantee).map_err(failed)?;
-    Ok((plan, documents))
-}
-
-/// Simulates a plan. `done` is called after each release, by several threads.
+/// Simulates a plan. Where its schema has a public number of rows, the one of the options takes its place: a
+/// release relies on it. `done` is called after each release, by several threads.
 ///
 /// # Errors
 /// Where no more than half of the repetitions give an estimate, or there are fewer than two.
@@ -174,6 +146,7 @@ pub fn error_budget(
             "a simulation needs at least two repetitions",
         ));
     }
+    let (plan, documents) = &resized(plan, documents, options.rows)?;
     let mechanism = Mechanism::new(plan.clone(), documents);
     let tables = Tables {
         population,
@@ -181,8 +154,12 @@ pub fn error_budget(
         seed: options.seed,
     };
     let simulation = tables.simulate(&mechanism, options.repetitions, REFITS, done)?;
-    let first = population.sample(options.rows, 1)?;
-    let fit = mechanism.calibration(&first, tables.noise(1))?;
+    let calibration = Calibration::new(&mechanism, &tables)?;
+    let errors: Vec<f64> = simulation
+        .repetitions
+        .iter()
+        .map(|r| r.answer.estimate - population.truth)
+        .collect();
     let search = Search {
         mechanism: &mechanism,
         tables: &tables,
@@ -199,18 +176,15 @@ pub fn error_budget(
         rows: options.rows,
         repetitions: simulation.repetitions.len(),
         failed: simulation.failed,
-        assumptions: population.assumptions.clone(),
+        assumptions: assumptions(plan, population),
         truth: population.truth,
-        terms: terms::terms(&simulation, fit.as_ref()),
-        calibration: fit.map(|fit| Calibration {
-            chi_square: fit.chi_square,
-            degrees_of_freedom: fit.degrees_of_freedom,
-        }),
+        terms: terms::terms(&simulation, calibration.as_ref(), plan.effects.is_some()),
+        calibration,
         width: median(simulation.repetitions.iter().map(|r| r.answer.width())),
         floor_width,
         coverage: covered(&simulation, population.truth, |r| r.answer.interval),
         floor_coverage: covered(&simulation, population.truth, floor_interval),
-        bias: bias(&simulation, population.truth),
+        bias: Location::of(&errors),
         width_law: WidthLaw::new(plan, options.rows),
         smallest_budget: search.below_sampling(terms::sampling_variance(&simulation)),
         target: options
@@ -224,6 +198,30 @@ pub fn error_budget(
     };
     budget.verdict = Verdict::new(&budget, plan.schema.outcome_range().1);
     Ok(budget)
+}
+
+fn resized(
+    plan: &Plan,
+    documents: &Documents,
+    rows: usize,
+) -> Result<(Plan, Documents), EstimateError> {
+    let (mut plan, mut documents) = (plan.clone(), documents.clone());
+    let wanted = plan.schema.rows.map(|_| rows as u64);
+    if plan.schema.rows != wanted {
+        documents.schema.rows = wanted;
+        plan.schema.rows = wanted;
+        plan = Plan::new(plan.schema, plan.workload, plan.guarantee).map_err(failed)?;
+    }
+    Ok((plan, documents))
+}
+
+fn assumptions(plan: &Plan, population: &Population) -> Vec<String> {
+    let mut assumptions = population.assumptions.clone();
+    let treatment = plan.schema.treatment().map(|t| &plan.schema.columns[t]);
+    if treatment.is_some_and(|column| column.levels() > 2) {
+        assumptions.push("of several contrasts this is the first".into());
+    }
+    assumptions
 }
 
 fn contrast(plan: &Plan) -> Result<String, EstimateError> {
@@ -258,18 +256,5 @@ fn covered(
     Share {
         value: hits / count,
         standard_error: (shrunk * (1.0 - shrunk) / (count + 4.0)).sqrt(),
-    }
-}
-
-fn bias(simulation: &Simulation, truth: f64) -> Mean {
-    let errors: Vec<f64> = simulation
-        .repetitions
-        .iter()
-        .map(|r| r.answer.estimate - truth)
-        .collect();
-    let (value, variance) = mean_and_variance(&errors);
-    Mean {
-        value,
-        standard_error: variance.sqrt(),
     }
 }

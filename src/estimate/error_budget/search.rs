@@ -79,12 +79,7 @@ impl Search<'_> {
 
     fn found(&self, goal: String, does: impl Fn(&[Answer]) -> bool) -> SmallestBudget {
         let (parameter, start) = self.parameter();
-        // Far beyond what protects, and far below what informs.
-        let limits = match parameter {
-            "rho" => [1e-6, 300.0],
-            "mu" => [0.001, 25.0],
-            _ => [0.01, 100.0],
-        };
+        let limits = limits(parameter);
         // A budget too small to convert, or to leave finite numbers, does not do.
         let value = smallest(start, limits, |amount| {
             let answers = self.at(amount);
@@ -103,6 +98,15 @@ impl Search<'_> {
     fn at(&self, amount: f64) -> Result<Vec<Answer>, EstimateError> {
         let mechanism = self.mechanism.with_budget(amount)?;
         self.tables.answers(&mechanism, self.repetitions, self.done)
+    }
+}
+
+/// Amounts far below what informs, and far beyond what protects.
+pub(super) fn limits(parameter: &str) -> [f64; 2] {
+    match parameter {
+        "rho" => [1e-6, 300.0],
+        "mu" => [0.001, 25.0],
+        _ => [0.01, 100.0],
     }
 }
 

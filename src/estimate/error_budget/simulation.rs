@@ -1,6 +1,7 @@
 //! Repetitions of the planned mechanism on tables of the planned size.
 
 use rayon::prelude::*;
+use serde::Serialize;
 
 use super::floor::floor;
 use super::mechanism::{Answer, Mechanism};
@@ -122,14 +123,6 @@ pub(super) fn mean(values: impl Iterator<Item = f64>) -> f64 {
     sum / f64::max(count, 1.0)
 }
 
-/// The mean and its estimated variance.
-pub(super) fn mean_and_variance(values: &[f64]) -> (f64, f64) {
-    let count = values.len() as f64;
-    let centre = mean(values.iter().copied());
-    let squares: f64 = values.iter().map(|v| (v - centre).powi(2)).sum();
-    (centre, squares / (count - 1.0).max(1.0) / count.max(1.0))
-}
-
 /// The median, of an even number the mean of the middle two; 0 of none.
 pub(super) fn median(values: impl Iterator<Item = f64>) -> f64 {
     let mut values: Vec<f64> = values.collect();
@@ -139,5 +132,43 @@ pub(super) fn median(values: impl Iterator<Item = f64>) -> f64 {
         0 => 0.0,
         odd if odd % 2 == 1 => values[half],
         _ => f64::midpoint(values[half - 1], values[half]),
+    }
+}
+
+/// A median over repetitions.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Location {
+    /// The median.
+    pub value: f64,
+    /// Its standard error, for values that are about normal in the middle.
+    pub standard_error: f64,
+}
+
+/// The standard deviation of a normal law over its median absolute deviation.
+const DEVIATIONS: f64 = 1.4826;
+
+/// The standard error of a median over that of a mean, of normal values: `sqrt(pi / 2)`.
+const MEDIAN: f64 = 1.2533;
+
+impl Location {
+    /// Of some values. Medians, because estimates are heavy-tailed where noise rules.
+    pub(super) fn of(values: &[f64]) -> Location {
+        let value = median(values.iter().copied());
+        let deviation = median(values.iter().map(|v| (v - value).abs()));
+        let count = (values.len() as f64).max(1.0);
+        Location {
+            value,
+            standard_error: MEDIAN * DEVIATIONS * deviation / count.sqrt(),
+        }
+    }
+
+    /// How far the median is from 0 beyond what chance explains: 0 within two standard errors.
+    pub(super) fn beyond_chance(&self) -> f64 {
+        if self.value.abs() < 2.0 * self.standard_error {
+            return 0.0;
+        }
+        (self.value.powi(2) - self.standard_error.powi(2))
+            .max(0.0)
+            .sqrt()
     }
 }

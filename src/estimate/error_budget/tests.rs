@@ -62,6 +62,14 @@ fn budget_of(schema: &str, workload: &str, epsilon: f64, options: &Options) -> E
     error_budget(&plan, &documents, &population, options, &|| ()).unwrap()
 }
 
+/// The mean and its estimated variance.
+fn mean_and_variance(values: &[f64]) -> (f64, f64) {
+    let count = values.len() as f64;
+    let centre = values.iter().sum::<f64>() / count;
+    let squares: f64 = values.iter().map(|v| (v - centre).powi(2)).sum();
+    (centre, squares / (count - 1.0) / count)
+}
+
 fn size(budget: &ErrorBudget, source: &str) -> Option<f64> {
     let found = budget.terms.iter().find(|term| term.source == source);
     found.expect("a term").size
@@ -167,7 +175,7 @@ fn a_tiny_budget_is_called_useless() {
         ..OPTIONS
     };
     let budget = budget_of(SCHEMA, EFFECTS, 0.1, &options);
-    assert!(!budget.verdict.useful);
+    assert!(!budget.verdict.useful, "{budget:?}");
     assert!(budget.verdict.text[0].contains("will not be useful"));
     let good = budget_of(SCHEMA, EFFECTS, 20.0, &OPTIONS);
     assert!(good.verdict.useful, "{:?}", good.verdict);
@@ -184,7 +192,14 @@ fn parts_that_a_plan_lacks_have_no_term() {
     let both = budget_of(SCHEMA, BOTH, 1.0, &options);
     assert!(size(&both, "calibration").is_some() && both.calibration.is_some());
     assert_eq!(both.estimator, Estimator::Adjusted);
-    let microdata = budget_of(SCHEMA, MICRODATA, 5.0, &options);
+    let share = both
+        .terms
+        .iter()
+        .find(|t| t.source == "calibration")
+        .unwrap()
+        .share;
+    assert_eq!(share, None, "it does not bear on the effects");
+    let microdata = budget_of(SCHEMA, MICRODATA, 0.5, &options);
     assert_eq!(microdata.estimator, Estimator::Regression);
     assert!(microdata.width_law.is_none());
     assert!(size(&microdata, "approximation").is_some());

@@ -1,6 +1,7 @@
 //! The verdict: whether the planned intervals will tell anything, what makes them wide, and what to do.
 
 use serde::Serialize;
+use std::cmp::Ordering;
 
 use super::{ErrorBudget, WidthLaw};
 use crate::estimate::Estimator;
@@ -33,37 +34,47 @@ pub struct Verdict {
 impl Verdict {
     /// Judges the numbers of a budget.
     pub(super) fn new(budget: &ErrorBudget, range: f64) -> Verdict {
-        let sized = budget
-            .terms
-            .iter()
-            .filter_map(|t| Some((t.source, t.size?)));
-        let largest = sized.max_by(|a, b| a.1.total_cmp(&b.1));
-        let dominates = largest.map_or("sampling", |(source, _)| source);
-        let uninformative = budget.width > UNINFORMATIVE_WIDTH * range;
-        let hopeless = budget.width > HOPELESS_RATIO * budget.floor_width;
+        // What has no share does not bear on the estimate.
+        let counted = budget.terms.iter().filter(|term| term.share.is_some());
+        let largest =
+            counted.max_by(|a, b| a.share.partial_cmp(&b.share).unwrap_or(Ordering::Equal));
+        let dominates = largest.map_or("sampling", |term| term.source);
+        let reasons = useless(budget, range);
         let mut text = Vec::new();
-        if uninformative {
+        if !reasons.is_empty() {
             text.push(format!(
-                "this will not be useful: the interval is wider than {UNINFORMATIVE_WIDTH} of the outcome's whole range, so that an \
-                 effect of a quarter of the range could not be told from none"
-            ));
-        }
-        if hopeless {
-            text.push(format!(
-                "this will not be useful: the interval is {:.1} times as wide as without noise; {} records without noise say as \
-                 much",
-                budget.width / budget.floor_width,
-                (budget.rows as f64 * (budget.floor_width / budget.width).powi(2)).round().max(1.0)
+                "this will not be useful: {}",
+                reasons.join("; and ")
             ));
         }
         text.push(advice(budget, dominates));
         text.extend(coverage(budget));
         Verdict {
-            useful: !(uninformative || hopeless),
+            useful: reasons.is_empty(),
             dominates,
             text,
         }
     }
+}
+
+/// Why the release would tell nothing.
+fn useless(budget: &ErrorBudget, range: f64) -> Vec<String> {
+    let mut reasons = Vec::new();
+    // What is not a number is no use either.
+    if budget.width.is_nan() || budget.width > UNINFORMATIVE_WIDTH * range {
+        reasons.push(format!(
+            "the interval is wider than {UNINFORMATIVE_WIDTH} of the outcome's whole range, so that an effect of a quarter of \
+             the range could not be told from none"
+        ));
+    }
+    let ratio = budget.width / budget.floor_width;
+    if ratio > HOPELESS_RATIO {
+        reasons.push(format!(
+            "the interval is {ratio:.1} times as wide as without noise, as wide as from one record in {:.0} without noise",
+            ratio * ratio
+        ));
+    }
+    reasons
 }
 
 fn advice(budget: &ErrorBudget, dominates: &str) -> String {
@@ -78,8 +89,8 @@ fn advice(budget: &ErrorBudget, dominates: &str) -> String {
                             scores or spend more"
             .into(),
         "monte-carlo" => "the number of posterior draws dominates: draw more, at no cost".into(),
-        "calibration" => "the microdata's misfit dominates: the model cannot follow the release; use fewer or coarser bins, or \
-                          more budget"
+        "calibration" => "the microdata's fit dominates: it shifts the estimate where noise rules many small counts; use fewer or \
+                          coarser bins, or more budget"
             .into(),
         _ => "sampling dominates: more budget would narrow the interval little; only more rows would".into(),
     }
@@ -90,17 +101,19 @@ fn privacy(budget: &ErrorBudget) -> String {
     let mut ways = Vec::new();
     if let Some(value) = budget.smallest_budget.value {
         let parameter = budget.smallest_budget.parameter;
+        // Three digits.
+        let decimals = (2.0 - value.log10().floor()).clamp(0.0, 9.0) as usize;
         ways.push(format!(
-            "spend {parameter} {value:.2}, which brings the noise down to sampling"
+            "spend {parameter} {value:.decimals$}, which brings the noise down to sampling"
         ));
     }
     match &budget.width_law {
-        Some(law) if law.largest_scores >= law.scores => {}
+        Some(law) if !wide || law.largest_scores >= law.scores => {}
         Some(WidthLaw { largest_scores: 0, .. }) => {
             ways.push("get more rows: this n and budget carry no scores".into());
         }
         Some(law) => ways.push(format!(
-            "keep no more than {} scores (`effects: {{keep: {}}}`), which are carried at twice the floor's width",
+            "keep fewer scores: by the width law {} are carried at twice the floor's width (`effects: {{keep: {}}}`)",
             law.largest_scores, law.largest_scores
         )),
         None if budget.estimator == Estimator::Regression => {
