@@ -8,7 +8,9 @@ use std::fmt::Write;
 
 const SCHEMA: &str = "
 format: dpcausal.schema/1
+unit: {column: person, max_rows: 2}
 columns:
+  - {name: person, role: id}
   - {name: t, role: treatment, type: boolean}
   - {name: age, type: integer, bounds: [20, 80], bins: 6, missing: [NA]}
   - {name: north, type: boolean}

@@ -113,7 +113,7 @@ fn privacy(budget: &ErrorBudget) -> String {
             ways.push("get more rows: this n and budget carry no scores".into());
         }
         Some(law) => ways.push(format!(
-            "keep fewer scores: by the width law {} are carried at twice the floor's width (`effects: {{keep: {}}}`)",
+            "keep fewer scores: the width law carries K = {} at twice the width without noise (`effects: {{keep: {}}}`)",
             law.largest_scores, law.largest_scores
         )),
         None if budget.estimator == Estimator::Regression => {
