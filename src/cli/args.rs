@@ -1,5 +1,9 @@
 //! The command line: every flag, as clap reads it.
 
+mod simulation;
+
+pub use simulation::SimulationArguments;
+
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -41,7 +45,8 @@ pub struct GlobalArguments {
 pub enum Command {
     /// The whole pipeline on embedded data: measure, reconstruct, impute, analyze
     Quickstart(QuickstartArguments),
-    /// What a budget would buy: noise and charge of every block; touches no data
+    /// What a budget would buy: noise and charge of every block, and by simulation the effects' intervals;
+    /// touches no data
     Plan(PlanArguments),
     /// Spend a budget on confidential data and write a release
     Measure(MeasureArguments),
@@ -139,6 +144,8 @@ pub struct PlanArguments {
     pub documents: DocumentArguments,
     #[command(flatten)]
     pub budget: BudgetArguments,
+    #[command(flatten)]
+    pub simulation: SimulationArguments,
     /// Print JSON
     #[arg(long)]
     pub json: bool,

@@ -3,6 +3,7 @@
 mod analyze;
 pub mod args;
 mod documents;
+mod error_budget;
 mod impute;
 mod input;
 mod interrupt;
@@ -45,7 +46,7 @@ fn run(arguments: Arguments) -> Result<(), Failure> {
     set_threads(global)?;
     match arguments.command {
         Command::Quickstart(a) => quickstart::run(&a, global),
-        Command::Plan(a) => plan::run(&a),
+        Command::Plan(a) => plan::run(&a, global),
         Command::Measure(a) => measure::run(&a, global),
         Command::Reconstruct(a) => reconstruct::run(&a, global),
         Command::Impute(a) => impute::run(&a, global),

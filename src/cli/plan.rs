@@ -4,6 +4,8 @@ use super::args::PlanArguments;
 use super::documents::read_plan;
 use super::output::Destination;
 use super::status::{ExitStatus, Failure, OrStatus};
+use super::{GlobalArguments, error_budget};
+use crate::estimate::error_budget::ErrorBudget;
 use crate::measure::Plan;
 use crate::model::{JunctionTree, Variables};
 use crate::report::numbers::{integer, percentage, significant, size};
@@ -39,16 +41,26 @@ struct Page {
     model_cells: u64,
     model_largest_clique: Vec<String>,
     model_bytes: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error_budget: Option<ErrorBudget>,
 }
 
 /// Runs the command.
-pub fn run(arguments: &PlanArguments) -> Result<(), Failure> {
-    let (plan, _) = read_plan(&arguments.documents, &arguments.budget)?;
-    let page = page(&plan)?;
+pub fn run(arguments: &PlanArguments, global: GlobalArguments) -> Result<(), Failure> {
+    let (plan, documents) = read_plan(&arguments.documents, &arguments.budget)?;
+    let mut page = page(&plan)?;
+    if arguments.simulation.is_wanted() {
+        let simulated = error_budget::simulate(&plan, &documents, &arguments.simulation, global)?;
+        page.error_budget = Some(simulated);
+    }
     let text = if arguments.json {
         document("plan", &page).or_status(ExitStatus::Internal)?
     } else {
-        table(&page).render(Destination::Stdout.style())
+        let style = Destination::Stdout.style();
+        let budget = page.error_budget.as_ref();
+        let budget = budget.map(|budget| error_budget::table(budget).render(style));
+        let texts = std::iter::once(table(&page).render(style)).chain(budget);
+        texts.collect::<Vec<String>>().join("\n")
     };
     Destination::Stdout
         .write_text(&text)
@@ -96,6 +108,7 @@ fn page(plan: &Plan) -> Result<Page, Failure> {
         model_largest_clique: largest_clique,
         // Marginals, conditionals and, during calibration, potentials: three doubles per cell.
         model_bytes: cells.saturating_mul(24),
+        error_budget: None,
     })
 }
 
@@ -163,7 +176,7 @@ fn table(page: &Page) -> Table {
         page.adjacency,
         page.accountant
     ));
-    table.note("Sensitivity and sigma are in records; no data were read.");
+    table.note("Sensitivity and sigma are in records; no confidential data were read.");
     if page.measurements.iter().any(|line| line.block == "effects") {
         table.note(
             "Effects: stages with outcome residuals are shown for a clip of half the outcome's range (2 is the \

@@ -131,6 +131,9 @@ pub enum EstimateError {
         /// What is wrong there.
         source: Box<EstimateError>,
     },
+    /// A plan can't be simulated.
+    #[error("the plan can't be simulated: {0}")]
+    Simulation(String),
     /// A model can't answer.
     #[error(transparent)]
     Model(#[from] crate::model::ModelError),

@@ -4,6 +4,7 @@
 //! * [`regression_from_moments`]: regression adjustment from arm-wise second moments, exact on a model.
 //! * [`adjusted`]: adjusted effects from a release of centred moments.
 //! * [`combine()`]: one interval from many draws.
+//! * [`error_budget()`](error_budget::error_budget): what a plan's intervals will be, before anything is spent.
 //!
 //! All of them see covariates through the public scores of [`DesignMatrix`], and return the outcome's
 //! own units.
@@ -17,6 +18,7 @@ mod covariates;
 mod effect;
 mod effects_route;
 mod error;
+pub mod error_budget;
 mod estimand;
 mod linear;
 mod model_effect;

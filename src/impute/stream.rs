@@ -17,6 +17,8 @@ pub enum Purpose {
     Evaluation = 4,
     /// The posterior of an adjusted effect.
     Adjustment = 8,
+    /// Tables and noise of a plan's simulation.
+    Simulation = 16,
 }
 
 /// The stream of a purpose and index under a seed: seed, purpose and index are the cipher's key, so any

@@ -7,7 +7,7 @@ const LOOKUP: i64 = 1 << 16;
 
 /// Finds the bin of a number within a column's bounds.
 #[derive(Debug, Clone)]
-pub(super) struct Bins {
+pub(crate) struct Bins {
     bins: Vec<Bin>,
     whole: bool,
     /// For integers of a small range: the bin of `first + index`.
@@ -17,7 +17,7 @@ pub(super) struct Bins {
 
 impl Bins {
     /// The bins of an integer column within `lower..=upper`.
-    pub(super) fn integer(bins: &[Bin], lower: i64, upper: i64) -> Bins {
+    pub(crate) fn integer(bins: &[Bin], lower: i64, upper: i64) -> Bins {
         let mut found = Bins {
             bins: bins.to_vec(),
             whole: true,
@@ -31,7 +31,7 @@ impl Bins {
     }
 
     /// The bins of a real column.
-    pub(super) fn real(bins: &[Bin]) -> Bins {
+    pub(crate) fn real(bins: &[Bin]) -> Bins {
         Bins {
             bins: bins.to_vec(),
             whole: false,
@@ -41,7 +41,7 @@ impl Bins {
     }
 
     /// The bin of an integer within the bounds.
-    pub(super) fn of_integer(&self, value: i64) -> u16 {
+    pub(crate) fn of_integer(&self, value: i64) -> u16 {
         let offset = value.wrapping_sub(self.first) as usize;
         match self.lookup.get(offset) {
             Some(&bin) => bin,
@@ -50,7 +50,7 @@ impl Bins {
     }
 
     /// The bin of a number within the bounds.
-    pub(super) fn of_real(&self, value: f64) -> u16 {
+    pub(crate) fn of_real(&self, value: f64) -> u16 {
         self.search(value)
     }
 
@@ -64,13 +64,13 @@ impl Bins {
     }
 
     /// The bin itself.
-    pub(super) fn get(&self, code: u16) -> Bin {
+    pub(crate) fn get(&self, code: u16) -> Bin {
         self.bins[usize::from(code)]
     }
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+pub(crate) mod tests {
     use super::*;
 
     pub(in crate::table) fn bins(edges: &[(f64, f64)]) -> Vec<Bin> {

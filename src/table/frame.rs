@@ -47,7 +47,7 @@ impl<'s> FrameCoder<'s> {
         };
         let cells = schema.columns.iter().map(coder).collect::<Result<_, _>>()?;
         let valued = |column: &Column| {
-            purpose == Purpose::Measuring
+            matches!(purpose, Purpose::Measuring | Purpose::Simulating)
                 && column.role == Role::Covariate
                 && column.bounds().is_some()
         };

@@ -14,6 +14,8 @@ pub(super) enum Purpose {
     Counting,
     /// To be counted and kept: as [`Purpose::Counting`], with the values of numeric covariates beside.
     Measuring,
+    /// To be kept whole as a public population: with the values of numeric covariates, without identifiers.
+    Simulating,
     /// To be kept in codes: the first column may be [`IMPUTATION`], and identifiers are not read.
     Keeping,
 }

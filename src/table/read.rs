@@ -136,6 +136,26 @@ pub fn read_unprotected(
     keep(Input::open(source, format, split::PIECE)?, schema, progress)
 }
 
+/// Reads a *public* table whole, without any protection, as [`answer_and_keep`] keeps a confidential one: in
+/// codes, with the values of numeric covariates. For populations that a plan is simulated on. Privacy units
+/// are not looked at.
+///
+/// # Errors
+/// As [`answer`].
+pub fn read_population(
+    source: &Source,
+    format: Option<Format>,
+    schema: &Schema,
+    progress: &(dyn Fn(Progress) + Sync),
+) -> Result<CodedTable, TableError> {
+    let input = Input::open(source, format, split::PIECE)?;
+    let mut whole = None;
+    run(input, schema, Purpose::Simulating, progress, |frame| {
+        join(&mut whole, frame.table);
+    })?;
+    Ok(whole.unwrap_or_else(|| empty(schema)))
+}
+
 pub(super) fn keep(
     input: Input,
     schema: &Schema,
