@@ -15,6 +15,7 @@ use super::progress::Progress;
 use super::reconstruct::{calibrate, write_table};
 use super::status::{ExitStatus, Failure, OrStatus};
 use super::{GlobalArguments, note};
+use crate::estimate::adjusted::Constants;
 use crate::estimate::{self, Effect, Estimand, Estimator, Imputed, Request, RuleKind};
 use crate::impute::{BaseFit, Kappa, TableOrigin, impute_tables, sample_rows};
 use crate::measure::{self, Documents, Guarantee, Plan, default_delta};
@@ -167,9 +168,14 @@ fn effects(
         groups: vec![],
     };
     // About everyone, and differences only: nothing is left out.
-    let mut effects = estimate::from_release(fit, draws, Kappa::Noise, schema, &request, seed)
+    let mut effects = estimate::from_effects(release, &request, &Constants::default(), seed)
         .or_status(ExitStatus::Internal)?
         .effects;
+    effects.extend(
+        estimate::from_release(fit, draws, Kappa::Noise, schema, &request, seed)
+            .or_status(ExitStatus::Internal)?
+            .effects,
+    );
     let rows = release.estimated_rows().round() as usize;
     let models = &draws[..IMPUTATIONS.min(draws.len())];
     let stack = impute_tables(models, &fit.released.variables, schema, rows, seed)

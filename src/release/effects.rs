@@ -42,6 +42,8 @@ pub struct EffectsParameters {
     pub centres: Vec<i64>,
     /// The scale of the residuals.
     pub residual_scale: f64,
+    /// The scale that the residuals' tail implies, if it is larger.
+    pub residual_spread: f64,
     /// The clip of the residuals, in units of `2^-20`.
     pub residual_bound: i64,
     /// What is left of the mean excess beyond the clip.

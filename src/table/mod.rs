@@ -46,7 +46,7 @@ pub(crate) use bins::Bins;
 pub use count::{Counter, tabulate};
 pub use error::{CellProblem, Row, TableError};
 pub use read::{
-    UnprotectedTable, answer, answer_and_keep, metadata, read_population, read_unprotected,
+    Answers, UnprotectedTable, answer, answer_and_keep, metadata, read_population, read_unprotected,
 };
 pub use source::{Format, Progress, Source};
 pub use write::{Destination, TableWriter, WriteOptions, write};

@@ -43,6 +43,9 @@ pub fn answer(
     count(input, schema, queries, progress).map(Counter::answers)
 }
 
+/// Exact answers to counting queries: one vector per query.
+pub type Answers = Confidential<Vec<Vec<i64>>>;
+
 /// As [`answer`], and keeps the rows that count, in codes and with the values of numeric covariates, for
 /// questions that depend on what was released first. Four bytes a cell at most.
 ///
@@ -54,7 +57,7 @@ pub fn answer_and_keep(
     schema: &Schema,
     queries: &[Query],
     progress: &(dyn Fn(Progress) + Sync),
-) -> Result<(Confidential<Vec<Vec<i64>>>, Confidential<CodedTable>), TableError> {
+) -> Result<(Answers, Confidential<CodedTable>), TableError> {
     let input = Input::open(source, format, split::PIECE)?;
     let mut counter = Counter::new(schema, queries)?;
     let mut kept = None;

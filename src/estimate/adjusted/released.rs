@@ -9,7 +9,7 @@ use crate::release::{EffectMeasurement, EffectsRelease};
 use crate::schema::{SCALE, SCORE_SCALE};
 use crate::workload::Stage;
 
-/// How far the outcome's variance may lie from the squared residual scale before the measured spread is
+/// How far the outcome's variance may lie from the squared residual spread before the measured spread is
 /// believed over it, as a share of that square (its prior standard deviation).
 const SCALE_TRUST: f64 = 0.5;
 
@@ -80,7 +80,7 @@ impl<'a> Arms<'a> {
     }
 
     /// The outcome's variance. Of two levels, -1 and 1, it follows from the mean, with a record's worth on
-    /// either side; else from the measured spread and the squared residual scale, by precision.
+    /// either side; else from the measured squares and the squared spread of the histogram, by precision.
     fn variance(&self, t: usize, mean: f64, residual_mean: f64) -> f64 {
         let parameters = &self.effects.parameters;
         let count = parameters.counts[t];
@@ -90,7 +90,7 @@ impl<'a> Arms<'a> {
         let bound = parameters.residual_bound as f64 / SCALE as f64;
         let measured = bound * bound * spread.sums()[t] / count - residual_mean * residual_mean;
         let noise = bound * bound * spread.noise() / count;
-        let prior = parameters.residual_scale.powi(2);
+        let prior = parameters.residual_spread.powi(2);
         let trust = (SCALE_TRUST * prior).powi(2);
         let weight = trust / (trust + noise * noise).max(f64::MIN_POSITIVE);
         let blended = weight * measured + (1.0 - weight) * prior;

@@ -32,6 +32,9 @@ const NOISE_WEIGHT: f64 = 10.0;
 /// Weight of the mean excess.
 const EXCESS_WEIGHT: f64 = 2.0;
 
+/// The standard normal law's 95 % quantile of `|z|`.
+const NORMAL_TAIL_QUANTILE: f64 = 1.96;
+
 /// The candidates for the clip, in scales.
 const MULTIPLES: [f64; 7] = [2.5, 3.0, 3.5, 4.0, 5.0, 6.0, 8.0];
 
@@ -46,8 +49,11 @@ pub fn edges() -> Vec<f64> {
 /// What a noisy histogram says.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ResidualScale {
-    /// The scale of the residuals.
+    /// The scale of the residuals: the standard deviation of a normal law with their 80 % quantile.
     pub scale: f64,
+    /// The larger of that and the standard deviation of a normal law with their 95 % quantile: what a tail
+    /// adds to the spread.
+    pub spread: f64,
     /// The clip.
     pub bound: f64,
     /// The mean excess beyond the clip.
@@ -102,6 +108,7 @@ pub fn residual_scale(
         .unwrap_or(largest);
     ResidualScale {
         scale,
+        spread: scale.max(tail / NORMAL_TAIL_QUANTILE),
         bound,
         excess: excess(bound),
     }

@@ -104,10 +104,12 @@ fn chunk_totals(table: &CodedTable, questions: &Questions, chunk: usize) -> Vec<
     let cells = questions.statistics.iter().map(|s| vec![0; s.cells()]);
     let mut sums: Vec<Vec<i64>> = cells.collect();
     let mut scores = vec![0; questions.scorer.len()];
-    for row in chunk * CHUNK..((chunk + 1) * CHUNK).min(table.rows) {
+    let first = chunk * CHUNK;
+    let rows = first..(first + CHUNK).min(table.rows);
+    for (row, &arm) in rows.clone().zip(&arms[rows]) {
         questions.scorer.fill(table, row, &mut scores);
         let record = Record {
-            arm: usize::from(arms[row]),
+            arm: usize::from(arm),
             outcome: 2 * i64::from(table.outcome[row]) - SCALE,
             scores: &scores,
         };

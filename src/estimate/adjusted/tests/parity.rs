@@ -273,8 +273,6 @@ fn statistics(mut draws: Vec<f64>) -> [f64; 4] {
 fn the_posterior_agrees_with_another_implementation() {
     let constants = Constants {
         draws: 2500,
-        prior_strength: 2.0,
-        difference_scale: 0.3,
         ..Constants::default()
     };
     for case in &CASES {
