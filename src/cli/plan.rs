@@ -5,6 +5,7 @@ use super::documents::read_plan;
 use super::output::Destination;
 use super::status::{ExitStatus, Failure, OrStatus};
 use crate::measure::Plan;
+use crate::measure::marginals::RoundLine;
 use crate::model::{JunctionTree, Variables};
 use crate::report::numbers::{integer, percentage, significant, size};
 use crate::report::{Column, Table, document};
@@ -80,7 +81,16 @@ fn page(plan: &Plan) -> Result<Page, Failure> {
             mu_squared: line.charge,
             share: line.charge / total,
         });
-    let measurements = stages.chain(microdata).collect();
+    let rounds = rounds(plan)?.into_iter().map(|line| Line {
+        block: line.block,
+        measurement: line.measurement,
+        cells: line.cells,
+        sensitivity: line.sensitivity,
+        sigma: line.sigma,
+        mu_squared: line.charge,
+        share: line.charge / total,
+    });
+    let measurements = stages.chain(microdata).chain(rounds).collect();
     Ok(Page {
         adjacency: plan.workload.adjacency.to_string(),
         accountant: plan.accountant().to_string(),
@@ -99,6 +109,18 @@ fn page(plan: &Plan) -> Result<Page, Failure> {
     })
 }
 
+/// The rounds that choose marginals, where the workload has any.
+fn rounds(plan: &Plan) -> Result<Vec<RoundLine>, Failure> {
+    let lines = plan
+        .marginals
+        .as_ref()
+        .map(|marginals| marginals.lines(&plan.schema, plan.workload.adjacency));
+    Ok(lines
+        .transpose()
+        .or_status(ExitStatus::Usage)?
+        .unwrap_or_default())
+}
+
 /// The cells of the microdata model's junction tree and the columns of its largest clique; nothing where the
 /// workload has no microdata.
 fn model_size(plan: &Plan) -> Result<(u64, Vec<String>), Failure> {
@@ -107,7 +129,8 @@ fn model_size(plan: &Plan) -> Result<(u64, Vec<String>), Failure> {
         return Ok((0, Vec::new()));
     }
     let max_cells = plan.workload.max_cells;
-    let variables = Variables::new(&plan.schema, &queries).or_status(ExitStatus::Usage)?;
+    let variables = Variables::new(&plan.schema, &queries, plan.workload.modelled_columns())
+        .or_status(ExitStatus::Usage)?;
     let sets = variables
         .sets(&plan.schema, &queries, max_cells)
         .or_status(ExitStatus::Usage)?;
@@ -168,6 +191,17 @@ fn table(page: &Page) -> Table {
         table.note(
             "Effects: stages with outcome residuals are shown for a clip of half the outcome's range (2 is the \
              range); the release lowers it to a few residual scales, and their noise with it.",
+        );
+    }
+    if page
+        .measurements
+        .iter()
+        .any(|line| line.block == "selection")
+    {
+        table.note(
+            "Selection: private choices in the light of the data. Cells are candidates there and sigma is the scale of \
+             the log-odds; of the chosen, cells are those of the largest candidate. Noise that adapts is shown as it \
+             is in the first round; the model grows up to the workload's `max_cells`.",
         );
     }
     if page.model_cells > 0 {
