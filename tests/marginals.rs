@@ -53,8 +53,8 @@ fn a_ledger_keeps_the_charge_of_choices() {
         "measure lalonde.csv --schema schema.yaml --workload workload.yaml --ledger ledger.jsonl";
     scratch.run(&format!("{measure} --rho 0.6 -o one.json"));
     // The rest is not enough for as much again.
-    scratch.run_for(&format!("{measure} --rho 0.6 -o two.json"), 3);
+    scratch.run_for(&format!("{measure} --rho 0.6 -o two.json"), 4);
     scratch.run(&format!("{measure} --rho 0.4 -o two.json"));
     let budget_in_mu = "measure lalonde.csv --schema schema.yaml --workload workload.yaml --mu 1";
-    scratch.run_for(&format!("{budget_in_mu} -o three.json"), 3);
+    scratch.run_for(&format!("{budget_in_mu} -o three.json"), 4);
 }

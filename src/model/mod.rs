@@ -105,4 +105,4 @@ pub use fitted::Model;
 pub use junction_tree::JunctionTree;
 pub use measurement::{AxisMap, MeasuredAxis, Measurement};
 pub use problem::{Problem, ReferenceFactor};
-pub use released::{Evidence, Released, Variables};
+pub use released::{Evidence, Released, Variables, entropy_weight};

@@ -58,10 +58,10 @@ pub fn run(rule: &AimRule, rounds: &mut Rounds) -> Result<(), MeasureError> {
         if is_last {
             break;
         }
-        let next = rounds.fit(Some(&fit))?;
-        let moved = pool.moved(rounds, &fit, &next, round.chosen)?;
-        fit = next;
-        if moved <= round.noise {
+        fit = rounds.fit(Some(&fit))?;
+        let after = fit.expected(rounds.plan, &pool.queries[round.chosen], &[])?;
+        let moved = after.iter().zip(&round.before).map(|(a, b)| (a - b).abs());
+        if moved.sum::<f64>() <= round.noise {
             charge = charge.times(4.0);
         }
     }
@@ -80,6 +80,8 @@ struct Pool {
 struct Round {
     /// The candidate.
     chosen: usize,
+    /// What the model expected of it.
+    before: Vec<f64>,
     /// The mean L1 norm of the measurement's noise, in records.
     noise: f64,
 }
@@ -112,46 +114,34 @@ impl Pool {
         let sigma = rounds
             .gaussian(&self.queries[eligible[0]], charge.measurement)?
             .standard_deviation_records();
-        let question = eligible
-            .iter()
-            .map(|&at| {
-                let expected = fit.expected(rounds.plan, &self.queries[at], &[])?;
-                let penalty = sigma * noise_norm(expected.len());
-                Ok(GapCandidate {
-                    marginal: at,
-                    penalty: in_gap_units(&[penalty])[0],
-                    expected: in_gap_units(&expected),
-                    weight: self.weights[at],
-                })
-            })
-            .collect::<Result<Vec<_>, MeasureError>>()?;
+        let mut expectations = fit.expectations(rounds.plan, &self.queries, eligible)?;
+        let score = |(marginal, expected): &(usize, Vec<f64>)| GapCandidate {
+            marginal: *marginal,
+            penalty: in_gap_units(&[sigma * noise_norm(expected.len())])[0],
+            expected: in_gap_units(expected),
+            weight: self.weights[*marginal],
+        };
+        let question: Vec<GapCandidate> = expectations.iter().map(score).collect();
         let scores = self.counts.ask(&question, gaps);
         let sensitivity = gap_sensitivity(
             rounds.plan.workload.adjacency,
             rounds.plan.schema.unit.max_rows(),
             WEIGHT_SCALE,
         );
-        let choices: Vec<&Candidate> = eligible.iter().map(|&at| &self.candidates[at]).collect();
+        let choices = question.iter().map(|q| &self.candidates[q.marginal]);
+        let choices: Vec<&Candidate> = choices.collect();
         let choice = rounds.choose(&choices, scores, sensitivity, charge.choice)?;
-        let chosen = eligible[choice.position];
+        let (chosen, before) = expectations.swap_remove(choice.position);
         let mut query = self.queries[chosen].clone();
-        let cells = question[choice.position].expected.len();
         query.name = format!("round-{number}:{}", query.name);
         let mechanism = rounds.gaussian(&query, charge.measurement)?;
         let exact = table_of(&self.counts, chosen);
         rounds.measure(Block::Selected, query, Some(choice), mechanism, exact)?;
         Ok(Round {
             chosen,
-            noise: sigma * noise_norm(cells),
+            noise: sigma * noise_norm(before.len()),
+            before,
         })
-    }
-
-    /// How far the model of a marginal moved between two fits, in records.
-    fn moved(&self, rounds: &Rounds, old: &Fit, new: &Fit, at: usize) -> Result<f64, MeasureError> {
-        let before = old.expected(rounds.plan, &self.queries[at], &[])?;
-        let after = new.expected(rounds.plan, &self.queries[at], &[])?;
-        let cells = before.iter().zip(&after);
-        Ok(cells.map(|(b, a)| (b - a).abs()).sum())
     }
 }
 

@@ -3,7 +3,8 @@
 use super::room::{Room, variables_of};
 use crate::measure::{MeasureError, Plan};
 use crate::model::{
-    Calibrator, Evidence, Model, Released, Settings, Targets, Variables, WarmStart,
+    Calibrator, Evidence, Model, ModelError, Released, Settings, Targets, Variables, WarmStart,
+    entropy_weight,
 };
 use crate::release::{Measurement, MergedLevels, rows_from_measurements};
 use crate::schema::Query;
@@ -15,6 +16,10 @@ pub const BETWEEN_ROUNDS: Settings = Settings {
     tolerance: 1e-4,
     max_evaluations: 300,
 };
+
+/// How many cells may be run through to compute an expected marginal, in models of the size limit. The model's own
+/// size is checked before it is fitted.
+const MARGINAL_WORK: u64 = 64;
 
 /// A fitted model.
 pub struct Fit {
@@ -42,7 +47,8 @@ impl Fit {
             merged,
             // There is a total or a marginal wherever the number of rows is not public.
             rows: rows_from_measurements(&plan.schema, queries, measurements).unwrap_or(1.0),
-            max_cells: plan.workload.max_cells,
+            max_cells: plan.workload.max_cells.saturating_mul(MARGINAL_WORK),
+            entropy_weight: entropy_weight(&plan.workload, measurements),
         };
         let released = Released::from_evidence(variables.clone(), &evidence)?;
         let room = Room::new(&variables.domain, released.problem.sets())?;
@@ -70,6 +76,26 @@ impl Fit {
         let merged: Vec<_> = query.axes.iter().map(|a| merging(a.column)).collect();
         let axes = self.variables.axes(&plan.schema, query, &merged);
         Ok(self.model.expected_counts(&axes)?)
+    }
+
+    /// What the model expects of those of the queries that are listed, each with its position among the queries. A
+    /// marginal that is spread over so much of the model that it would take too long is left out: no candidate in a
+    /// round, which is decided by the model alone.
+    pub fn expectations(
+        &self,
+        plan: &Plan,
+        queries: &[Query],
+        listed: &[usize],
+    ) -> Result<Vec<(usize, Vec<f64>)>, MeasureError> {
+        let mut expectations = Vec::with_capacity(listed.len());
+        for &at in listed {
+            match self.expected(plan, &queries[at], &[]) {
+                Ok(expected) => expectations.push((at, expected)),
+                Err(MeasureError::Model(ModelError::TooLarge { .. })) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(expectations)
     }
 
     /// Whether the model with one more marginal, of these columns, has at most `limit` cells.

@@ -30,22 +30,18 @@ pub fn run(rule: &MwemRule, rounds: &mut Rounds) -> Result<(), MeasureError> {
     for number in together + 1..=rule.rounds {
         let share = number as f64 / rule.rounds as f64;
         let eligible = eligible(&candidates, &fit, rounds, share)?;
-        let question = eligible
-            .iter()
-            .map(|&at| {
-                let expected = fit.expected(rounds.plan, &queries[at], &[])?;
-                Ok(GapCandidate {
-                    marginal: at,
-                    penalty: expected.len() as i64 * GAP_SCALE,
-                    expected: in_gap_units(&expected),
-                    weight: 1,
-                })
-            })
-            .collect::<Result<Vec<_>, MeasureError>>()?;
+        let expectations = fit.expectations(rounds.plan, &queries, &eligible)?;
+        let score = |(marginal, expected): &(usize, Vec<f64>)| GapCandidate {
+            marginal: *marginal,
+            penalty: expected.len() as i64 * GAP_SCALE,
+            expected: in_gap_units(expected),
+            weight: 1,
+        };
+        let question: Vec<GapCandidate> = expectations.iter().map(score).collect();
         let scores = counts.ask(&question, gaps);
-        let choices: Vec<&Candidate> = eligible.iter().map(|&at| &candidates[at]).collect();
+        let choices: Vec<&Candidate> = question.iter().map(|q| &candidates[q.marginal]).collect();
         let choice = rounds.choose(&choices, scores, sensitivity, charge.choice)?;
-        let chosen = eligible[choice.position];
+        let chosen = question[choice.position].marginal;
         let mut query = queries[chosen].clone();
         query.name = format!("round-{number}:{}", query.name);
         let mechanism = rounds.gaussian(&query, charge.measurement)?;

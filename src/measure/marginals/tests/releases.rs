@@ -36,6 +36,9 @@ fn tight_budgets_in_epsilon_and_delta_are_kept() {
         let budget = Budget::approximate(0.1, 1e-9).unwrap();
         let release = release(SCHEMA, &workload(mechanism, ""), budget, chain(), 5);
         let accounting = &release.document.accounting;
+        // Choices have no GDP guarantee, and the card claims none.
+        let card = &release.document.deployment_card;
+        assert_eq!(card.guarantee.contains("GDP"), mechanism == "independent");
         assert!(
             accounting.epsilon.unwrap() <= 0.1 * (1.0 + 1e-9),
             "{mechanism}"
