@@ -33,7 +33,8 @@ struct Page {
     adjacency: String,
     accountant: String,
     measurements: Vec<Line>,
-    mu: f64,
+    /// The GDP guarantee; none where something other than Gaussian noise is charged.
+    mu: Option<f64>,
     rho: f64,
     epsilon: Option<f64>,
     delta: Option<f64>,
@@ -95,7 +96,7 @@ fn page(plan: &Plan) -> Result<Page, Failure> {
         adjacency: plan.workload.adjacency.to_string(),
         accountant: plan.accountant().to_string(),
         measurements,
-        mu: total.sqrt(),
+        mu: plan.cost.is_gaussian().then(|| total.sqrt()),
         rho: total / 2.0,
         epsilon: plan
             .guarantee
@@ -172,19 +173,17 @@ fn table(page: &Page) -> Table {
         &integer(cells),
         "",
         "",
-        &significant(page.mu * page.mu, 4),
+        &significant(2.0 * page.rho, 4),
         "100 %",
     ]);
     let guarantee = match (page.epsilon, page.delta) {
         (Some(epsilon), Some(delta)) => format!("({epsilon:.4}, {delta:e})-differential privacy"),
         _ => "no delta is given, so no epsilon is stated".into(),
     };
+    let gdp = page.mu.map_or(String::new(), |mu| format!("{mu:.4}-GDP, "));
     table.note(format!(
-        "Guarantee: {:.4}-GDP, rho {:.5}; {guarantee}; {} adjacency, accountant {}.",
-        page.mu,
-        page.mu * page.mu / 2.0,
-        page.adjacency,
-        page.accountant
+        "Guarantee: {gdp}rho {:.5}; {guarantee}; {} adjacency, accountant {}.",
+        page.rho, page.adjacency, page.accountant
     ));
     table.note("Sensitivity and sigma are in records; no data were read.");
     if page.measurements.iter().any(|line| line.block == "effects") {

@@ -53,7 +53,9 @@ impl Room {
         if apart.len() == set.len() && self.tree.cells().saturating_add(own) <= limit {
             return Ok(true);
         }
-        Ok(self.with(set.to_vec())?.tree.cells() <= limit)
+        let mut sets = self.sets.clone();
+        sets.push(set.to_vec());
+        Ok(JunctionTree::planned_cells(&self.domain, &sets)? <= limit)
     }
 }
 
