@@ -63,7 +63,7 @@ impl WorkloadFile {
     }
 }
 
-/// Of documents that a release embeds, as JSON; texts are read by [`WorkloadFile::read`], which keeps places.
+/// Of documents that a release embeds, as JSON; texts are read by `WorkloadFile::read`, which keeps places.
 impl<'de> Deserialize<'de> for WorkloadFile {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let value = serde_json::Value::deserialize(from)?;

@@ -122,7 +122,7 @@ impl Pool {
             weight: self.weights[*marginal],
         };
         let question: Vec<GapCandidate> = expectations.iter().map(score).collect();
-        let scores = self.counts.ask(&question, gaps);
+        let scores = self.counts.ask(question.as_slice(), gaps);
         let sensitivity = gap_sensitivity(
             rounds.plan.workload.adjacency,
             rounds.plan.schema.unit.max_rows(),

@@ -49,7 +49,7 @@ pub fn gap_sensitivity(adjacency: Adjacency, max_rows: u32, most_weight: i64) ->
 }
 
 /// The scores of the candidates.
-pub fn gaps(counts: &MarginalCounts, candidates: &Vec<GapCandidate>) -> Vec<i64> {
+pub fn gaps(counts: &MarginalCounts, candidates: &[GapCandidate]) -> Vec<i64> {
     let score = |candidate: &GapCandidate| {
         let distance = distance(&counts.0[candidate.marginal], &candidate.expected);
         let score = (distance - i128::from(candidate.penalty)) * i128::from(candidate.weight);

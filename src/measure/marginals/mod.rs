@@ -12,7 +12,7 @@
 //! | rounds | one per edge, measured at the end | until the budget is spent, adaptive noise | fixed |
 //!
 //! `x` are the counts of a marginal, `x^` the model's. **Adjacency.** Add-remove or replace-one of a privacy unit.
-//! **Sensitivity.** Of the choice, the score's: see [`gap::gap_sensitivity`], which is a statement about L1 distances
+//! **Sensitivity.** Of the choice, the score's: see `gap::gap_sensitivity`, which is a statement about L1 distances
 //! of counts, exact on whole numbers. Of the measurement: one record is one cell's count, an L2 norm of 1; see
 //! [`Sensitivity`](crate::privacy::Sensitivity) for units of several rows and for replacement. **Charge.** `rho =
 //! epsilon^2 / 8` per choice, `mu^2 = 2 rho` per measurement. Candidates, penalties, noise scales, the stopping rule
@@ -23,7 +23,7 @@
 //! Exact marginals are counted in one pass and stay [`Confidential`](crate::privacy::Confidential); the release says
 //! what was chosen, and nothing about the scores of others. A release's model is fitted by
 //! [`crate::model`] from the measurements like any other; models between rounds are only used to choose, and
-//! are fitted less strictly ([`fit::BETWEEN_ROUNDS`]).
+//! are fitted less strictly (`fit::BETWEEN_ROUNDS`).
 //!
 //! Sources: MST: McKenna, Miklau, Sheldon 2021 (Journal of Privacy and Confidentiality 11(3)). AIM: McKenna, Mullins,
 //! Sheldon, Miklau 2022 (VLDB 15(11)). MWEM+PGM: McKenna, Sheldon, Miklau 2019 (ICML), after Hardt, Ligett,

@@ -43,7 +43,7 @@ pub fn run(rule: &MstRule, rounds: &mut Rounds) -> Result<(), MeasureError> {
             })
         })
         .collect::<Result<Vec<_>, MeasureError>>()?;
-    let scores = counts.ask(&question, gaps);
+    let scores = counts.ask(question.as_slice(), gaps);
     let edges = grow_tree(rounds, &candidates, independent.room().clone(), &scores)?;
     let rho = rounds.marginals.two_way_rho(edges.len());
     for (edge, choice) in edges {

@@ -38,7 +38,7 @@ pub fn run(rule: &MwemRule, rounds: &mut Rounds) -> Result<(), MeasureError> {
             weight: 1,
         };
         let question: Vec<GapCandidate> = expectations.iter().map(score).collect();
-        let scores = counts.ask(&question, gaps);
+        let scores = counts.ask(question.as_slice(), gaps);
         let choices: Vec<&Candidate> = question.iter().map(|q| &candidates[q.marginal]).collect();
         let choice = rounds.choose(&choices, scores, sensitivity, charge.choice)?;
         let chosen = question[choice.position].marginal;

@@ -167,7 +167,66 @@ pub struct RoundLine {
     pub charge: f64,
 }
 
+/// The rounds of a mechanism, as they are known before.
+struct Foreseen {
+    /// What is chosen, and how often at most.
+    choices: String,
+    choice_count: usize,
+    /// What is measured.
+    measurements: String,
+    block: Block,
+    /// The first round's charge.
+    charge: RoundCharge,
+    /// The share of the choices in what the rounds spend.
+    choice_share: f64,
+}
+
 impl MarginalsPlan {
+    fn foreseen(&self) -> Option<Foreseen> {
+        let in_rounds = |most: &str, count: usize, charge, choice_share| Foreseen {
+            choices: format!("choice of a marginal,{most} {count} times"),
+            choice_count: count,
+            measurements: format!("chosen marginals,{most} {count}"),
+            block: Block::Selected,
+            charge,
+            choice_share,
+        };
+        match &self.block.method {
+            Method::Mst(rule) if self.rho > 0.0 => {
+                let edges = self.block.columns.len() - 1;
+                Some(Foreseen {
+                    choices: format!("choice of a pair, {} times", self.choices()),
+                    choice_count: self.choices(),
+                    measurements: format!("pairs of the tree, {edges}"),
+                    block: Block::TwoWay,
+                    charge: RoundCharge {
+                        choice: self.choice_rho(),
+                        measurement: self.two_way_rho(edges),
+                    },
+                    choice_share: rule.selection / (rule.selection + rule.two_way),
+                })
+            }
+            Method::Aim(rule) => {
+                let rho = self.total_rho / rule.rounds as f64;
+                let share = rule.selection_share;
+                let most = (self.rho / rho).floor() as usize;
+                Some(in_rounds(
+                    " at most",
+                    most,
+                    RoundCharge::of(rho, share),
+                    share,
+                ))
+            }
+            Method::Mwem(rule) if self.rho > 0.0 => {
+                let count = rule.rounds - self.block.together.len();
+                let share = rule.selection_share;
+                let charge = RoundCharge::of(self.rho / count as f64, share);
+                Some(in_rounds("", count, charge, share))
+            }
+            _ => None,
+        }
+    }
+
     /// The rounds as they are planned: choices, then measurements. Where the noise adapts, it is the first round's.
     ///
     /// # Errors
@@ -177,86 +236,35 @@ impl MarginalsPlan {
         schema: &Schema,
         adjacency: Adjacency,
     ) -> Result<Vec<RoundLine>, MeasureError> {
-        let candidates = self.candidates();
-        let (words, block, counts, charge, choice_share) = match &self.block.method {
-            Method::Mst(rule) if self.rho > 0.0 => {
-                let edges = self.block.columns.len() - 1;
-                let charge = RoundCharge {
-                    choice: self.choice_rho(),
-                    measurement: self.two_way_rho(edges),
-                };
-                let both = rule.selection + rule.two_way;
-                let counts = [self.choices(), edges];
-                (
-                    ["a pair", "pairs"],
-                    Block::TwoWay,
-                    counts,
-                    charge,
-                    rule.selection / both,
-                )
-            }
-            Method::Aim(rule) => {
-                let rho = self.total_rho / rule.rounds as f64;
-                let first = RoundCharge::of(rho, rule.selection_share);
-                let most = (self.rho / rho).floor() as usize;
-                (
-                    ["a marginal, at most", "marginals, at most"],
-                    Block::Selected,
-                    [most; 2],
-                    first,
-                    rule.selection_share,
-                )
-            }
-            Method::Mwem(rule) if self.rho > 0.0 => {
-                let count = rule.rounds - self.block.together.len();
-                let each = RoundCharge::of(self.rho / count as f64, rule.selection_share);
-                (
-                    ["a marginal", "marginals"],
-                    Block::Selected,
-                    [count; 2],
-                    each,
-                    rule.selection_share,
-                )
-            }
-            _ => return Ok(Vec::new()),
+        let Some(foreseen) = self.foreseen() else {
+            return Ok(Vec::new());
         };
-        let unit = gap_sensitivity(adjacency, schema.unit.max_rows(), 1) as f64 / GAP_SCALE as f64;
-        let l2 = Sensitivity::of_non_negative_sum(SCALE, adjacency, schema.unit.max_rows())?;
+        let max_rows = schema.unit.max_rows();
+        let l1 = gap_sensitivity(adjacency, max_rows, 1) as f64 / GAP_SCALE as f64;
+        let l2 = Sensitivity::of_non_negative_sum(SCALE, adjacency, max_rows)?;
         let l2 = l2.squared_records().sqrt();
+        let candidates = self.candidates();
         let largest = candidates.iter().map(|c| c.cells(schema)).max();
-        let rho = self.rho;
-        let line = |block: String, measurement, cells, sensitivity, sigma, charge| RoundLine {
-            block,
-            measurement,
-            cells,
-            sensitivity,
-            sigma,
-            charge,
+        let measurements = RoundLine {
+            block: foreseen.block.to_string(),
+            measurement: foreseen.measurements,
+            cells: largest.unwrap_or(0) as usize,
+            sensitivity: l2,
+            sigma: l2 / (2.0 * foreseen.charge.measurement).sqrt(),
+            charge: 2.0 * self.rho * (1.0 - foreseen.choice_share),
         };
-        let mut lines = Vec::new();
-        if counts[0] > 0 {
-            let scale = 2.0 * unit / (8.0 * charge.choice).sqrt();
-            let what = format!("choice of {} {} times", words[0], counts[0]);
-            lines.push(line(
-                "selection".into(),
-                what,
-                candidates.len(),
-                unit,
-                scale,
-                2.0 * rho * choice_share,
-            ));
+        if foreseen.choice_count == 0 {
+            return Ok(vec![measurements]);
         }
-        let sigma = l2 / (2.0 * charge.measurement).sqrt();
-        let what = format!("the chosen {} {}", words[1], counts[1]);
-        let cells = largest.unwrap_or(0) as usize;
-        lines.push(line(
-            block.to_string(),
-            what,
-            cells,
-            l2,
-            sigma,
-            2.0 * rho * (1.0 - choice_share),
-        ));
-        Ok(lines)
+        let choices = RoundLine {
+            block: "selection".into(),
+            measurement: foreseen.choices,
+            cells: candidates.len(),
+            sensitivity: l1,
+            // rho = epsilon^2 / 8.
+            sigma: 2.0 * l1 / (8.0 * foreseen.charge.choice).sqrt(),
+            charge: 2.0 * self.rho * foreseen.choice_share,
+        };
+        Ok(vec![choices, measurements])
     }
 }

@@ -160,6 +160,9 @@ fn a_single_rare_level_is_left_alone() {
     assert_eq!(merge_rare(&measurement, 3.0), None);
     measurement.values = vec![2 * sigma, 3 * sigma - 1, 100 * sigma];
     assert_eq!(merge_rare(&measurement, 3.0).unwrap().cells, [1, 1, 0]);
+    // A level at the threshold is kept.
+    measurement.values = vec![2 * sigma, 3 * sigma, sigma];
+    assert_eq!(merge_rare(&measurement, 3.0).unwrap().cells, [1, 0, 1]);
 }
 
 #[test]

@@ -60,7 +60,7 @@ fn scores(
         merged,
     };
     let counts: MarginalCounts = count(&table(cells), &question);
-    let candidates = (0..3)
+    let candidates: Vec<GapCandidate> = (0..3)
         .map(|marginal| GapCandidate {
             marginal,
             // Between whole records, on them, and uneven over the cells.
