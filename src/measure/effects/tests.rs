@@ -304,14 +304,7 @@ fn with_a_huge_budget_the_sums_are_those_of_the_table() {
     let effects = release.document.effects.unwrap();
     assert_eq!(
         effects.kept_names(),
-        [
-            "age",
-            "age^2",
-            "age=NA",
-            "married=true",
-            "region=b",
-            "region=c"
-        ]
+        ["age", "age^2", "age=NA", "married=true", "region=b", "region=c"]
     );
     let treated = table.codes[0].as_ref().unwrap();
     let count = treated.iter().filter(|t| **t == 1).count() as f64;
