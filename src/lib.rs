@@ -11,8 +11,8 @@
 //! | [`table`] | reading, coding, counting and writing tables; the only room that names Polars |
 //! | [`workload`] | workload files: mechanism, blocks, budget shares, adjacency |
 //! | [`release`] | the release document |
-//! | [`measure`] | what to measure and when, one file per mechanism |
 //! | [`model`] | domain, factors, junction tree, belief propagation, calibration, sampling |
+//! | [`measure`] | what to measure and when, one file per mechanism |
 //! | [`impute`] | posterior draws of the moments, refits, imputed tables |
 //! | [`estimate`] | estimators on tables and on models, combining rules |
 //! | [`report`] | text tables, JSON, pictures |

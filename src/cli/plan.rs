@@ -7,6 +7,7 @@ use super::status::{ExitStatus, Failure, OrStatus};
 use super::{GlobalArguments, error_budget};
 use crate::estimate::error_budget::ErrorBudget;
 use crate::measure::Plan;
+use crate::measure::marginals::RoundLine;
 use crate::model::{JunctionTree, Variables};
 use crate::report::numbers::{integer, percentage, significant, size};
 use crate::report::{Column, Table, document};
@@ -34,7 +35,8 @@ struct Page {
     adjacency: String,
     accountant: String,
     measurements: Vec<Line>,
-    mu: f64,
+    /// The GDP guarantee; none where something other than Gaussian noise is charged.
+    mu: Option<f64>,
     rho: f64,
     epsilon: Option<f64>,
     delta: Option<f64>,
@@ -92,12 +94,21 @@ fn page(plan: &Plan) -> Result<Page, Failure> {
             mu_squared: line.charge,
             share: line.charge / total,
         });
-    let measurements = stages.chain(microdata).collect();
+    let rounds = rounds(plan)?.into_iter().map(|line| Line {
+        block: line.block,
+        measurement: line.measurement,
+        cells: line.cells,
+        sensitivity: line.sensitivity,
+        sigma: line.sigma,
+        mu_squared: line.charge,
+        share: line.charge / total,
+    });
+    let measurements = stages.chain(microdata).chain(rounds).collect();
     Ok(Page {
         adjacency: plan.workload.adjacency.to_string(),
         accountant: plan.accountant().to_string(),
         measurements,
-        mu: total.sqrt(),
+        mu: plan.cost.is_gaussian().then(|| total.sqrt()),
         rho: total / 2.0,
         epsilon: plan
             .guarantee
@@ -112,6 +123,18 @@ fn page(plan: &Plan) -> Result<Page, Failure> {
     })
 }
 
+/// The rounds that choose marginals, where the workload has any.
+fn rounds(plan: &Plan) -> Result<Vec<RoundLine>, Failure> {
+    let lines = plan
+        .marginals
+        .as_ref()
+        .map(|marginals| marginals.lines(&plan.schema, plan.workload.adjacency));
+    Ok(lines
+        .transpose()
+        .or_status(ExitStatus::Usage)?
+        .unwrap_or_default())
+}
+
 /// The cells of the microdata model's junction tree and the columns of its largest clique; nothing where the
 /// workload has no microdata.
 fn model_size(plan: &Plan) -> Result<(u64, Vec<String>), Failure> {
@@ -120,7 +143,8 @@ fn model_size(plan: &Plan) -> Result<(u64, Vec<String>), Failure> {
         return Ok((0, Vec::new()));
     }
     let max_cells = plan.workload.max_cells;
-    let variables = Variables::new(&plan.schema, &queries).or_status(ExitStatus::Usage)?;
+    let variables = Variables::new(&plan.schema, &queries, plan.workload.modelled_columns())
+        .or_status(ExitStatus::Usage)?;
     let sets = variables
         .sets(&plan.schema, &queries, max_cells)
         .or_status(ExitStatus::Usage)?;
@@ -162,25 +186,34 @@ fn table(page: &Page) -> Table {
         &integer(cells),
         "",
         "",
-        &significant(page.mu * page.mu, 4),
+        &significant(2.0 * page.rho, 4),
         "100 %",
     ]);
     let guarantee = match (page.epsilon, page.delta) {
         (Some(epsilon), Some(delta)) => format!("({epsilon:.4}, {delta:e})-differential privacy"),
         _ => "no delta is given, so no epsilon is stated".into(),
     };
+    let gdp = page.mu.map_or(String::new(), |mu| format!("{mu:.4}-GDP, "));
     table.note(format!(
-        "Guarantee: {:.4}-GDP, rho {:.5}; {guarantee}; {} adjacency, accountant {}.",
-        page.mu,
-        page.mu * page.mu / 2.0,
-        page.adjacency,
-        page.accountant
+        "Guarantee: {gdp}rho {:.5}; {guarantee}; {} adjacency, accountant {}.",
+        page.rho, page.adjacency, page.accountant
     ));
     table.note("Sensitivity and sigma are in records; no confidential data were read.");
     if page.measurements.iter().any(|line| line.block == "effects") {
         table.note(
             "Effects: stages with outcome residuals are shown for a clip of half the outcome's range (2 is the \
              range); the release lowers it to a few residual scales, and their noise with it.",
+        );
+    }
+    if page
+        .measurements
+        .iter()
+        .any(|line| line.block == "selection")
+    {
+        table.note(
+            "Selection: private choices in the light of the data. Cells are candidates there and sigma is the scale of \
+             the log-odds; of the chosen, cells are those of the largest candidate. Noise that adapts is shown as it \
+             is in the first round; the model grows up to the workload's `max_cells`.",
         );
     }
     if page.model_cells > 0 {

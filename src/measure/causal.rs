@@ -21,7 +21,8 @@ use crate::privacy::{Cost, GaussianMechanism, Sensitivity};
 use crate::schema::Schema;
 use crate::workload::Workload;
 
-/// The measurements of the causal workload under a total cost.
+/// The measurements that a workload makes whatever the data say, under a total cost. Marginals of other mechanisms
+/// go the same way: a record is one cell's count, an L2 norm of 1.
 pub(super) fn measurements(
     schema: &Schema,
     workload: &Workload,

@@ -6,17 +6,22 @@
 
 mod causal;
 pub mod effects;
+pub mod marginals;
 mod plan;
 
 pub use plan::{Guarantee, Plan, PlannedMeasurement, default_delta};
 
-use crate::privacy::{Accountant, Authorisation, Confidential, NoiseSource, PrivacyError};
+use crate::model::ModelError;
+use crate::privacy::{
+    Accountant, Authorisation, Confidential, GaussianMechanism, NoiseSource, NoisyAnswer,
+    PrivacyError,
+};
 use crate::release::{
     Accounting, DeploymentCard, FORMAT, MeasuredAxis, Measurement, Provenance, Release,
 };
 use crate::schema::{Query, SCALE, SchemaFile};
 use crate::table::CodedTable;
-use crate::workload::WorkloadFile;
+use crate::workload::{Block, WorkloadFile};
 
 /// Why a plan can't be made or carried out.
 #[derive(Debug, thiserror::Error)]
@@ -27,6 +32,9 @@ pub enum MeasureError {
     /// The privacy room refused.
     #[error(transparent)]
     Privacy(#[from] PrivacyError),
+    /// A model is too large, or impossible.
+    #[error(transparent)]
+    Model(#[from] ModelError),
     /// A query has more cells than memory can address.
     #[error(
         "the answer to {query} would have more cells than can be addressed; use fewer or coarser bins"
@@ -72,35 +80,38 @@ pub fn run(
     let mut measurements = Vec::with_capacity(plan.measurements.len());
     for (planned, answer) in plan.measurements.iter().zip(counted.answers.into_parts()) {
         let noisy = planned.mechanism.release(answer, &mut accountant, noise)?;
-        measurements.push(Measurement {
-            block: planned.block,
-            name: planned.query.name.clone(),
-            axes: measured_axes(plan, &planned.query),
-            shape: planned.query.shape(&plan.schema),
-            mechanism: "discrete-gaussian".into(),
-            scale: SCALE,
-            sigma: planned.mechanism.sigma(),
-            sigma_squared: u128::from(planned.mechanism.sigma()).pow(2).to_string(),
-            sensitivity_squared: planned.mechanism.sensitivity().squared().to_string(),
-            cost: planned.mechanism.cost(),
-            values: noisy.values,
-        });
+        let query = &planned.query;
+        measurements.push(measurement(
+            planned.block,
+            query,
+            measured_axes(plan, query),
+            query.shape(&plan.schema),
+            &planned.mechanism,
+            noisy,
+        ));
     }
-    let effects = match (&plan.effects, &counted.rows) {
-        (Some(effects), Some(rows)) => Some(effects::run(
+    let rows = counted.rows.as_ref();
+    let effects = match &plan.effects {
+        Some(effects) => Some(effects::run(
             effects,
             &plan.schema,
             plan.workload.adjacency,
-            rows,
+            rows.ok_or_else(no_rows)?,
             &mut accountant,
             noise,
         )?),
-        (Some(_), None) => {
-            return Err(MeasureError::Configuration(
-                "the effects part needs the rows, which were not kept".into(),
-            ));
-        }
-        (None, _) => None,
+        None => None,
+    };
+    let selection = match &plan.marginals {
+        Some(marginals) => Some(marginals::run(
+            plan,
+            marginals,
+            rows.ok_or_else(no_rows)?,
+            &mut measurements,
+            &mut accountant,
+            noise,
+        )?),
+        None => None,
     };
     let accounting = Accounting {
         accountant: plan.accountant(),
@@ -115,6 +126,9 @@ pub fn run(
     if let Some(effects) = &effects {
         card.add_effects(effects);
     }
+    if let Some(selection) = &selection {
+        card.add_selection(selection);
+    }
     Ok(Release {
         format: FORMAT.into(),
         id: accountant.release().clone(),
@@ -128,9 +142,38 @@ pub fn run(
         accounting,
         measurements,
         effects,
+        selection,
         schema: documents.schema,
         workload: documents.workload,
     })
+}
+
+fn no_rows() -> MeasureError {
+    MeasureError::Configuration("the plan needs the rows, which were not kept".into())
+}
+
+/// A noisy answer as the release holds it.
+fn measurement(
+    block: Block,
+    query: &Query,
+    axes: Vec<MeasuredAxis>,
+    shape: Vec<usize>,
+    mechanism: &GaussianMechanism,
+    noisy: NoisyAnswer,
+) -> Measurement {
+    Measurement {
+        block,
+        name: query.name.clone(),
+        axes,
+        shape,
+        mechanism: "discrete-gaussian".into(),
+        scale: SCALE,
+        sigma: mechanism.sigma(),
+        sigma_squared: u128::from(mechanism.sigma()).pow(2).to_string(),
+        sensitivity_squared: mechanism.sensitivity().squared().to_string(),
+        cost: mechanism.cost(),
+        values: noisy.values,
+    }
 }
 
 fn measured_axes(plan: &Plan, query: &Query) -> Vec<MeasuredAxis> {
@@ -140,6 +183,7 @@ fn measured_axes(plan: &Plan, query: &Query) -> Vec<MeasuredAxis> {
         .map(|axis| MeasuredAxis {
             column: plan.schema.columns[axis.column].name.clone(),
             feature: axis.feature,
+            merged: false,
         })
         .collect()
 }

@@ -2,6 +2,7 @@
 
 use super::MeasureError;
 use super::effects::{EffectsPlan, public_rows};
+use super::marginals::MarginalsPlan;
 use crate::privacy::{AccountantKind, Adjacency, Budget, Cost, GaussianMechanism};
 use crate::schema::{Query, Schema};
 use crate::workload::{Block, Workload};
@@ -42,9 +43,11 @@ pub fn default_delta(schema: &Schema) -> Option<f64> {
 }
 
 fn accountant(workload: &Workload) -> AccountantKind {
-    match workload.effects() {
-        Some(effects) if effects.selects() => AccountantKind::Zcdp,
-        _ => workload.accountant,
+    let scores = workload.effects().is_some_and(|effects| effects.selects());
+    let marginals = workload.marginals().is_some_and(|block| block.selects());
+    match scores || marginals {
+        true => AccountantKind::Zcdp,
+        false => workload.accountant,
     }
 }
 
@@ -74,6 +77,8 @@ pub struct Plan {
     pub measurements: Vec<PlannedMeasurement>,
     /// The effects part.
     pub effects: Option<EffectsPlan>,
+    /// The rounds that choose marginals.
+    pub marginals: Option<MarginalsPlan>,
     /// What all of it costs.
     pub cost: Cost,
 }
@@ -108,9 +113,11 @@ impl Plan {
                 )
             })
             .transpose()?;
+        let marginals = MarginalsPlan::new(&schema, &workload, &measurements, total)?;
         let parts = measurements.iter().map(|m| m.mechanism.cost());
         let cost = parts
             .chain(effects.iter().map(|effects| effects.cost))
+            .chain(marginals.iter().map(|marginals| marginals.cost))
             .fold(Cost::ZERO, |sum, cost| sum.plus(&cost));
         Ok(Plan {
             schema,
@@ -118,11 +125,12 @@ impl Plan {
             guarantee,
             measurements,
             effects,
+            marginals,
             cost,
         })
     }
 
-    /// How charges are added up: as the workload says, but by zCDP where scores are selected, which
+    /// How charges are added up: as the workload says, but by zCDP where scores or marginals are chosen, which
     /// charges a mechanism that is not Gaussian.
     pub fn accountant(&self) -> AccountantKind {
         accountant(&self.workload)
@@ -130,7 +138,7 @@ impl Plan {
 
     /// Whether the rows must be kept beside the counts.
     pub fn keeps_rows(&self) -> bool {
-        self.effects.is_some()
+        self.effects.is_some() || self.marginals.is_some()
     }
 
     /// The queries, in the order of the measurements.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::junction_tree::is_subset;
 use super::kronecker::KroneckerMap;
 use super::propagation::Propagation;
-use super::{Domain, Factor, JunctionTree, Measurement, ModelError};
+use super::{Domain, Factor, JunctionTree, MeasuredAxis, Measurement, ModelError};
 
 /// What all models of a calibrator share.
 #[derive(Debug)]
@@ -119,9 +119,18 @@ impl Model {
     /// As [`Self::marginal`], or if the measurement does not fit the domain.
     pub fn answer(&self, measurement: &Measurement) -> Result<Vec<f64>, ModelError> {
         measurement.check(self.domain())?;
-        let order = measurement.variables();
+        self.expected_counts(&measurement.axes)
+    }
+
+    /// What the model expects of a statistic with these axes, in records. Their maps must fit the domain
+    /// (see [`Measurement::check`]).
+    ///
+    /// # Errors
+    /// As [`Self::marginal`].
+    pub fn expected_counts(&self, axes: &[MeasuredAxis]) -> Result<Vec<f64>, ModelError> {
+        let order: Vec<usize> = axes.iter().map(|axis| axis.variable).collect();
         let table = self.marginal(&order)?.values_in_order(&order);
-        let map = KroneckerMap::new(self.domain(), &measurement.axes);
+        let map = KroneckerMap::new(self.domain(), axes);
         Ok(map.apply(table).iter().map(|p| p * self.total).collect())
     }
 

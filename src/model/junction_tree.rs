@@ -37,6 +37,19 @@ impl JunctionTree {
         Ok(tree)
     }
 
+    /// The number of cells of the tree that [`Self::plan`] would make, without making it; saturating.
+    ///
+    /// # Errors
+    /// As [`Self::plan`].
+    pub fn planned_cells(domain: &Domain, sets: &[Vec<usize>]) -> Result<u128, ModelError> {
+        for set in sets {
+            domain.check(set, "a clique")?;
+        }
+        let cliques = maximal(eliminate(domain, sets));
+        let cells = cliques.iter().map(|clique| domain.cells(clique));
+        Ok(cells.fold(0, u128::saturating_add))
+    }
+
     /// The cliques, each a sorted list of variables, parents before children; the first is the root.
     pub fn cliques(&self) -> &[Vec<usize>] {
         &self.cliques
@@ -107,54 +120,93 @@ pub(crate) fn intersection(left: &[usize], right: &[usize]) -> Vec<usize> {
     left.iter().copied().filter(|v| right.contains(v)).collect()
 }
 
-/// Eliminates the variables by min-fill; returns the sorted cliques in order of elimination.
+/// Eliminates the variables by min-fill; returns the sorted cliques in order of elimination. The rule's costs are
+/// kept and brought up to date where an elimination changes them: plans for many candidates depend on it.
 fn eliminate(domain: &Domain, sets: &[Vec<usize>]) -> Vec<Vec<usize>> {
-    let count = domain.variables();
-    let mut adjacent = vec![vec![false; count]; count];
-    for set in sets {
-        for &v in set {
-            for &w in set {
-                adjacent[v][w] = v != w;
-            }
-        }
-    }
-    let mut remaining: Vec<usize> = (0..count).collect();
-    let mut cliques = Vec::with_capacity(count);
-    while !remaining.is_empty() {
-        let neighbours = |v: usize| -> Vec<usize> {
-            remaining
-                .iter()
-                .copied()
-                .filter(|&w| adjacent[v][w])
-                .collect()
-        };
-        let cost = |v: usize| {
-            let around = neighbours(v);
-            let missing = around
-                .iter()
-                .enumerate()
-                .map(|(i, &a)| around[..i].iter().filter(|&&b| !adjacent[a][b]).count())
-                .sum::<usize>();
-            let cells = domain
-                .cells(&around)
-                .saturating_mul(domain.sizes()[v] as u128);
-            (missing, cells, v)
-        };
-        let Some(chosen) = remaining.iter().copied().min_by_key(|&v| cost(v)) else {
-            break;
-        };
-        let mut clique = neighbours(chosen);
-        for &v in &clique {
-            for &w in &clique {
-                adjacent[v][w] = v != w;
-            }
-        }
+    let mut graph = Graph::new(domain, sets);
+    let mut remaining: Vec<usize> = (0..domain.variables()).collect();
+    let mut cliques = Vec::with_capacity(remaining.len());
+    while let Some(chosen) = remaining.iter().copied().min_by_key(|&v| graph.costs[v]) {
+        let mut clique = graph.eliminate(domain, chosen);
         clique.push(chosen);
         clique.sort_unstable();
         cliques.push(clique);
         remaining.retain(|&v| v != chosen);
     }
     cliques
+}
+
+/// The variables not eliminated yet.
+struct Graph {
+    adjacent: Vec<Vec<bool>>,
+    neighbours: Vec<Vec<usize>>,
+    /// What the rule minimises: edges to fill in, cells of the clique, index.
+    costs: Vec<(usize, u128, usize)>,
+}
+
+impl Graph {
+    fn new(domain: &Domain, sets: &[Vec<usize>]) -> Graph {
+        let count = domain.variables();
+        let mut graph = Graph {
+            adjacent: vec![vec![false; count]; count],
+            neighbours: vec![Vec::new(); count],
+            costs: Vec::with_capacity(count),
+        };
+        for set in sets {
+            for (i, &v) in set.iter().enumerate() {
+                set[..i].iter().for_each(|&w| graph.join(v, w));
+            }
+        }
+        graph.costs = (0..count).map(|v| graph.cost(domain, v)).collect();
+        graph
+    }
+
+    fn join(&mut self, v: usize, w: usize) {
+        if !self.adjacent[v][w] {
+            self.adjacent[v][w] = true;
+            self.adjacent[w][v] = true;
+            self.neighbours[v].push(w);
+            self.neighbours[w].push(v);
+        }
+    }
+
+    fn cost(&self, domain: &Domain, v: usize) -> (usize, u128, usize) {
+        let around = &self.neighbours[v];
+        let missing = around
+            .iter()
+            .enumerate()
+            .map(|(i, &a)| {
+                around[..i]
+                    .iter()
+                    .filter(|&&b| !self.adjacent[a][b])
+                    .count()
+            })
+            .sum::<usize>();
+        let cells = domain.cells(around);
+        (missing, cells.saturating_mul(domain.sizes()[v] as u128), v)
+    }
+
+    /// Takes a variable out and joins its neighbours, which are returned.
+    fn eliminate(&mut self, domain: &Domain, chosen: usize) -> Vec<usize> {
+        let around = std::mem::take(&mut self.neighbours[chosen]);
+        for &v in &around {
+            self.neighbours[v].retain(|&w| w != chosen);
+        }
+        let mut changed = around.clone();
+        if self.costs[chosen].0 > 0 {
+            for (i, &v) in around.iter().enumerate() {
+                around[..i].iter().for_each(|&w| self.join(v, w));
+            }
+            // An edge filled in is no longer missing among the neighbours of whoever has both of its ends.
+            changed.extend(around.iter().flat_map(|&v| &self.neighbours[v]));
+            changed.sort_unstable();
+            changed.dedup();
+        }
+        for v in changed {
+            self.costs[v] = self.cost(domain, v);
+        }
+        around
+    }
 }
 
 /// The cliques that are in no other one.
@@ -261,6 +313,29 @@ mod tests {
         assert!(error.to_string().contains("v0, v1, v2"), "{error}");
     }
 
+    /// Min-fill with every cost computed anew.
+    fn eliminate_by_definition(domain: &Domain, sets: &[Vec<usize>]) -> Vec<Vec<usize>> {
+        let mut cliques = Vec::new();
+        let mut sets = sets.to_vec();
+        let mut remaining: Vec<usize> = (0..domain.variables()).collect();
+        while !remaining.is_empty() {
+            let graph = Graph::new(domain, &sets);
+            let chosen = remaining
+                .iter()
+                .copied()
+                .min_by_key(|&v| graph.costs[v])
+                .unwrap();
+            let mut around = graph.neighbours[chosen].clone();
+            sets.iter_mut().for_each(|set| set.retain(|&v| v != chosen));
+            sets.push(around.clone());
+            around.push(chosen);
+            around.sort_unstable();
+            cliques.push(around);
+            remaining.retain(|&v| v != chosen);
+        }
+        cliques
+    }
+
     proptest::proptest! {
         /// Any sets over any domain: the tree covers them, is one, and a set that is not of the domain
         /// is an error.
@@ -296,6 +371,8 @@ mod tests {
             let sets: Vec<Vec<usize>> = sets.into_iter().map(|s| s.into_iter().collect()).collect();
             let tree = JunctionTree::plan(&domain, &sets).unwrap();
             assert!(tree.has_running_intersection(&domain));
+            assert_eq!(JunctionTree::planned_cells(&domain, &sets).unwrap(), tree.cells());
+            assert!(eliminate(&domain, &sets) == eliminate_by_definition(&domain, &sets));
             assert!(sets.iter().all(|set| tree.covering_clique(&domain, set).is_some()));
         }
     }

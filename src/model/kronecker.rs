@@ -9,13 +9,18 @@ pub(crate) struct KroneckerMap {
     matrices: Vec<Option<Matrix>>,
 }
 
-/// A dense row-major matrix.
+/// A row-major matrix. Bins and merged levels have one entry per column that is not 0, so products go over
+/// these alone.
 #[derive(Debug, Clone)]
 struct Matrix {
     rows: usize,
     columns: usize,
     entries: Vec<f64>,
+    nonzero: Vec<Entry>,
 }
+
+/// An entry of a matrix: row, column, value.
+type Entry = (usize, usize, f64);
 
 impl KroneckerMap {
     /// The maps of a checked measurement.
@@ -25,11 +30,11 @@ impl KroneckerMap {
             .iter()
             .map(|axis| match &axis.map {
                 AxisMap::Identity => None,
-                AxisMap::Linear(matrix) => Some(Matrix {
-                    rows: matrix.nrows(),
-                    columns: matrix.ncols(),
-                    entries: matrix.iter().copied().collect(),
-                }),
+                AxisMap::Linear(matrix) => Some(Matrix::new(
+                    matrix.nrows(),
+                    matrix.ncols(),
+                    matrix.iter().copied().collect(),
+                )),
             })
             .collect();
         KroneckerMap { levels, matrices }
@@ -39,7 +44,8 @@ impl KroneckerMap {
     pub(crate) fn squared(&self) -> KroneckerMap {
         let mut result = self.clone();
         for matrix in result.matrices.iter_mut().flatten() {
-            matrix.entries.iter_mut().for_each(|v| *v *= *v);
+            let squares = matrix.entries.iter().map(|v| v * v).collect();
+            *matrix = Matrix::new(matrix.rows, matrix.columns, squares);
         }
         result
     }
@@ -62,9 +68,11 @@ impl KroneckerMap {
         let mut table = answer.to_vec();
         for (axis, matrix) in self.matrices.iter().enumerate() {
             if let Some(matrix) = matrix {
-                table = along_axis(&table, &shape, axis, matrix.columns, |row, column| {
-                    matrix.entries[column * matrix.columns + row]
-                });
+                let transposed = matrix
+                    .nonzero
+                    .iter()
+                    .map(|&(row, column, v)| (column, row, v));
+                table = along_axis(&table, &shape, axis, matrix.columns, transposed);
                 shape[axis] = matrix.columns;
             }
         }
@@ -172,11 +180,7 @@ fn pair_axis(
                     offsets.push(i * left_stride + j * stride);
                 }
             }
-            let product = Matrix {
-                rows: offsets.len(),
-                columns: levels,
-                entries,
-            };
+            let product = Matrix::new(offsets.len(), levels, entries);
             (Some(product), offsets)
         }
     }
@@ -199,20 +203,32 @@ fn row_major_strides(shape: &[usize], last: usize) -> Vec<usize> {
 }
 
 impl Matrix {
+    fn new(rows: usize, columns: usize, entries: Vec<f64>) -> Matrix {
+        let places = entries.iter().enumerate();
+        let nonzero = places
+            .filter(|(_, value)| **value != 0.0)
+            .map(|(place, &value)| (place / columns, place % columns, value))
+            .collect();
+        Matrix {
+            rows,
+            columns,
+            entries,
+            nonzero,
+        }
+    }
+
     fn along(&self, tensor: &[f64], shape: &[usize], axis: usize) -> Vec<f64> {
-        along_axis(tensor, shape, axis, self.rows, |row, column| {
-            self.entries[row * self.columns + column]
-        })
+        along_axis(tensor, shape, axis, self.rows, self.nonzero.iter().copied())
     }
 }
 
-/// Multiplies a tensor by a matrix with `rows` rows along one axis.
+/// Multiplies a tensor by a matrix with `rows` rows, given by its entries that are not 0, along one axis.
 fn along_axis(
     tensor: &[f64],
     shape: &[usize],
     axis: usize,
     rows: usize,
-    entry: impl Fn(usize, usize) -> f64,
+    nonzero: impl Iterator<Item = Entry> + Clone,
 ) -> Vec<f64> {
     let columns = shape[axis];
     let inner: usize = shape[axis + 1..].iter().product();
@@ -221,16 +237,11 @@ fn along_axis(
     for block in 0..outer {
         let source = &tensor[block * columns * inner..(block + 1) * columns * inner];
         let target = &mut result[block * rows * inner..(block + 1) * rows * inner];
-        for row in 0..rows {
+        for (row, column, weight) in nonzero.clone() {
             let target = &mut target[row * inner..(row + 1) * inner];
-            for column in 0..columns {
-                let weight = entry(row, column);
-                if weight != 0.0 {
-                    let source = &source[column * inner..(column + 1) * inner];
-                    for (sum, value) in target.iter_mut().zip(source) {
-                        *sum += weight * value;
-                    }
-                }
+            let source = &source[column * inner..(column + 1) * inner];
+            for (sum, value) in target.iter_mut().zip(source) {
+                *sum += weight * value;
             }
         }
     }

@@ -50,12 +50,18 @@ impl DeploymentCard {
             1 => "one row".to_string(),
             most => format!("all rows of one unit, of which at most {most} count"),
         };
-        let mu = accounting.spent.gaussian_mu_squared().sqrt();
+        let (mu, rho) = (accounting.spent.mu(), accounting.spent.rho());
+        // Charges that are not Gaussian have no GDP guarantee.
+        let concentrated = match mu {
+            Some(mu) => format!("{mu:.6}-GDP"),
+            None => format!("{rho:.6}-zCDP"),
+        };
         DeploymentCard {
             name: schema.title.clone().unwrap_or_else(|| "a table of microdata".into()),
             guarantee: match (accounting.epsilon, accounting.delta) {
-                (Some(epsilon), Some(delta)) => format!("({epsilon:.6}, {delta:e})-differential privacy; {mu:.6}-GDP"),
-                _ => format!("{mu:.6}-GDP, which implies {:.6}-zCDP", mu * mu / 2.0),
+                (Some(epsilon), Some(delta)) => format!("({epsilon:.6}, {delta:e})-differential privacy; {concentrated}"),
+                _ if mu.is_some() => format!("{concentrated}, which implies {rho:.6}-zCDP"),
+                _ => concentrated,
             },
             privacy_unit: unit,
             adjacency: match accounting.adjacency {

@@ -6,15 +6,18 @@
 //! `impute`, `analyze`) reads nothing else.
 
 mod card;
+mod check;
 mod effects;
+mod selection;
 
 pub use card::DeploymentCard;
 pub use effects::{
     EffectMeasurement, EffectsParameters, EffectsRelease, ReleasedScore, SelectionRound,
 };
+pub use selection::{MarginalRound, MarginalSelection, MergedLevels};
 
 use crate::privacy::{AccountantKind, Adjacency, Budget, Cost, ReleaseId};
-use crate::schema::{Axis, Feature, Query, Role, SCALE, Schema, SchemaFile};
+use crate::schema::{Feature, Query, Role, Schema, SchemaFile};
 use crate::workload::{Block, Workload, WorkloadFile};
 use serde::{Deserialize, Serialize};
 
@@ -88,6 +91,9 @@ pub struct MeasuredAxis {
     pub column: String,
     /// What was taken of it.
     pub feature: Feature,
+    /// Whether its rare levels were merged: see [`MarginalSelection::merged`].
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub merged: bool,
 }
 
 /// One noisy answer.
@@ -166,6 +172,9 @@ pub struct Release {
     /// The effects part.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effects: Option<EffectsRelease>,
+    /// The private choices of marginals.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub selection: Option<MarginalSelection>,
     /// The schema document.
     pub schema: SchemaFile,
     /// The workload document.
@@ -243,26 +252,37 @@ impl CheckedRelease {
     /// The number of records: public where the schema says so, else the inverse-variance mean of the
     /// totals of all measurements that partition the records; at least 1.
     pub fn estimated_rows(&self) -> f64 {
-        if let Some(rows) = self.schema.rows {
-            return rows as f64;
-        }
-        let (mut total, mut precision) = (0.0, 0.0);
-        for (query, measurement) in self.queries.iter().zip(&self.document.measurements) {
-            if query.partitions_records() {
-                let sum: f64 = measurement.records().iter().sum();
-                let weight =
-                    1.0 / (measurement.values.len() as f64 * measurement.sigma_records().powi(2));
-                total += weight * sum;
-                precision += weight;
-            }
-        }
-        if precision > 0.0 {
-            return (total / precision).max(1.0);
+        let measurements = &self.document.measurements;
+        if let Some(rows) = rows_from_measurements(&self.schema, &self.queries, measurements) {
+            return rows;
         }
         // Without a microdata part, the arms of the effects part.
         let effects = self.document.effects.as_ref();
         effects.map_or(1.0, |e| e.parameters.counts.iter().sum())
     }
+}
+
+/// The number of records: public where the schema says so, else the inverse-variance mean of the totals of
+/// all measurements that partition the records, at least 1; `None` where there are none.
+pub fn rows_from_measurements(
+    schema: &Schema,
+    queries: &[Query],
+    measurements: &[Measurement],
+) -> Option<f64> {
+    if let Some(rows) = schema.rows {
+        return Some(rows as f64);
+    }
+    let (mut total, mut precision) = (0.0, 0.0);
+    for (query, measurement) in queries.iter().zip(measurements) {
+        if query.partitions_records() {
+            let sum: f64 = measurement.records().iter().sum();
+            let weight =
+                1.0 / (measurement.values.len() as f64 * measurement.sigma_records().powi(2));
+            total += weight * sum;
+            precision += weight;
+        }
+    }
+    (precision > 0.0).then(|| (total / precision).max(1.0))
 }
 
 /// The parser's message without the position, which the error states itself.
@@ -279,92 +299,6 @@ impl Release {
         let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
         text.push('\n');
         text
-    }
-
-    /// Checks that the document's parts fit each other.
-    fn check(self, file: &str) -> Result<CheckedRelease, ReleaseError> {
-        let inconsistent = |message: String| ReleaseError::Inconsistent {
-            file: file.into(),
-            message,
-        };
-        let schema = Schema::from_file(&self.schema)
-            .map_err(|e| inconsistent(format!("its schema does not hold: {e}")))?;
-        let workload = Workload::from_file(&self.workload, &schema)
-            .map_err(|e| inconsistent(format!("its workload does not hold: {e}")))?;
-        if self.measurements.is_empty() && self.effects.is_none() {
-            return Err(inconsistent("it holds no measurement".into()));
-        }
-        if let Some(effects) = &self.effects {
-            let block = workload.effects().ok_or_else(|| {
-                inconsistent("it holds effects that its workload did not ask for".into())
-            })?;
-            effects
-                .check(schema.columns[block.treatment].levels(), block.numeric)
-                .map_err(inconsistent)?;
-        }
-        let mut queries = Vec::with_capacity(self.measurements.len());
-        for measurement in &self.measurements {
-            let query = measurement.query(&schema).map_err(inconsistent)?;
-            if query.shape(&schema) != measurement.shape
-                || query.cells(&schema) != Some(measurement.values.len())
-            {
-                return Err(inconsistent(format!(
-                    "measurement {:?} does not have the shape that its axes imply",
-                    measurement.name
-                )));
-            }
-            if measurement.sigma == 0 || measurement.scale != SCALE {
-                return Err(inconsistent(format!(
-                    "measurement {:?} has no noise or another scale",
-                    measurement.name
-                )));
-            }
-            if measurement.sigma_squared != u128::from(measurement.sigma).pow(2).to_string() {
-                return Err(inconsistent(format!(
-                    "measurement {:?} states two noise scales",
-                    measurement.name
-                )));
-            }
-            queries.push(query);
-        }
-        Ok(CheckedRelease {
-            document: self,
-            schema,
-            workload,
-            queries,
-        })
-    }
-}
-
-impl Measurement {
-    /// The query that the measurement answers.
-    fn query(&self, schema: &Schema) -> Result<Query, String> {
-        let mut axes = Vec::with_capacity(self.axes.len());
-        for axis in &self.axes {
-            let column = schema
-                .column(&axis.column)
-                .filter(|&c| schema.columns[c].is_coded())
-                .ok_or_else(|| {
-                    format!(
-                        "measurement {:?} names a column that the schema lacks",
-                        self.name
-                    )
-                })?;
-            if axis.feature != Feature::Levels && schema.outcome() != Some(column) {
-                return Err(format!(
-                    "measurement {:?} takes an outcome's moments of another column",
-                    self.name
-                ));
-            }
-            axes.push(Axis {
-                column,
-                feature: axis.feature,
-            });
-        }
-        Ok(Query {
-            name: self.name.clone(),
-            axes,
-        })
     }
 }
 

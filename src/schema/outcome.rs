@@ -37,6 +37,15 @@ const CELLS_PER_BIN: usize = 4;
 impl OutcomeGrid {
     /// The grid of an outcome column without missing codes. Two-level outcomes have two cells, 0 and 1.
     pub fn new(column: &Column) -> OutcomeGrid {
+        OutcomeGrid::with_parts(column, CELLS_PER_BIN)
+    }
+
+    /// The grid with one cell per bin, for releases that measured the outcome's histogram at most.
+    pub fn of_bins(column: &Column) -> OutcomeGrid {
+        OutcomeGrid::with_parts(column, 1)
+    }
+
+    fn with_parts(column: &Column, most: usize) -> OutcomeGrid {
         let mut cells = Vec::new();
         match &column.kind {
             Kind::Boolean | Kind::Categorical { .. } => {
@@ -59,7 +68,7 @@ impl OutcomeGrid {
                 };
                 for (index, bin) in bins.iter().enumerate() {
                     let count = (bin.upper - bin.lower) as u64 + 1;
-                    let parts = (CELLS_PER_BIN as u64).min(count);
+                    let parts = (most as u64).min(count);
                     for part in 0..parts {
                         let first = bin.lower + (count * part / parts) as f64;
                         let last = bin.lower + (count * (part + 1) / parts) as f64 - 1.0;
@@ -76,7 +85,7 @@ impl OutcomeGrid {
                     width: upper - lower,
                 };
                 for (index, bin) in bins.iter().enumerate() {
-                    let parts = if bin.is_point() { 1 } else { CELLS_PER_BIN };
+                    let parts = if bin.is_point() { 1 } else { most };
                     let width = (bin.upper - bin.lower) / parts as f64;
                     for part in 0..parts {
                         let first = bin.lower + width * part as f64;

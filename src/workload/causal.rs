@@ -13,7 +13,7 @@ use crate::schema::{Axis, Feature, Query, Schema};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// A block of the causal workload.
+/// A block of the workload: what a measurement is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Block {
@@ -25,6 +25,16 @@ pub enum Block {
     Pairs,
     /// Treatment and the outcome's spread.
     Spread,
+    /// The number of records.
+    Total,
+    /// One column.
+    OneWay,
+    /// Columns that the workload keeps together.
+    Together,
+    /// Two columns, chosen privately.
+    TwoWay,
+    /// Columns that a round chose privately.
+    Selected,
 }
 
 impl fmt::Display for Block {
@@ -34,6 +44,11 @@ impl fmt::Display for Block {
             Block::Leaves => "leaves",
             Block::Pairs => "pairs",
             Block::Spread => "spread",
+            Block::Total => "total",
+            Block::OneWay => "one-way",
+            Block::Together => "together",
+            Block::TwoWay => "two-way",
+            Block::Selected => "selected",
         })
     }
 }

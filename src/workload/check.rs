@@ -2,10 +2,10 @@
 
 use super::causal::CausalBlocks;
 use super::file::{
-    BlocksFile, CausalFile, LeafColumnsFile, PairColumnsFile, PairWord, WORKLOAD_FORMAT,
-    WorkloadFile,
+    BlocksFile, CausalFile, LeafColumnsFile, ModelFile, PairColumnsFile, PairWord, WORKLOAD_FORMAT,
 };
-use super::{Mechanism, Workload, effects};
+use super::workload_file::WorkloadFile;
+use super::{Mechanism, Workload, effects, marginals_check};
 use crate::privacy::Adjacency;
 use crate::schema::document::Document;
 use crate::schema::fault::{Fault, Path, did_you_mean};
@@ -38,7 +38,7 @@ impl Workload {
     ) -> Result<(Workload, WorkloadFile), WorkloadError> {
         let document = Document::parse(text, file)?;
         document.expect_format(WORKLOAD_FORMAT)?;
-        let workload_file: WorkloadFile = document.read()?;
+        let workload_file = WorkloadFile::read(&document)?;
         let workload = check(&workload_file, schema).map_err(|fault| document.explain(fault))?;
         Ok((workload, workload_file))
     }
@@ -55,23 +55,38 @@ impl Workload {
 fn check(file: &WorkloadFile, schema: &Schema) -> Result<Workload, Fault> {
     match file {
         WorkloadFile::Causal(file) => check_causal(file, schema),
+        WorkloadFile::Independent(file) => marginals_check::independent(file, schema),
+        WorkloadFile::Mst(file) => marginals_check::mst(file, schema),
+        WorkloadFile::Aim(file) => marginals_check::aim(file, schema),
+        WorkloadFile::Mwem(file) => marginals_check::mwem(file, schema),
     }
 }
 
-fn check_causal(file: &CausalFile, schema: &Schema) -> Result<Workload, Fault> {
-    let top = Path::default();
-    if file.adjacency == Adjacency::ReplaceOne && schema.rows.is_none() {
+/// What every mechanism asks of adjacency and size limit.
+pub(super) fn check_common(
+    adjacency: Adjacency,
+    model: ModelFile,
+    schema: &Schema,
+    top: &Path,
+) -> Result<(), Fault> {
+    if adjacency == Adjacency::ReplaceOne && schema.rows.is_none() {
         return Err(top.to("adjacency").fault(
             "replace-one adjacency takes the number of rows as public, but the schema has no `rows`; add `rows: N` \
              there if it is public knowledge, or use `adjacency: add-remove`",
         ));
     }
-    if file.model.max_cells == 0 {
+    if model.max_cells == 0 {
         return Err(top
             .to("model")
             .to("max_cells")
             .fault("a model has at least one cell; leave `max_cells` out for the default"));
     }
+    Ok(())
+}
+
+fn check_causal(file: &CausalFile, schema: &Schema) -> Result<Workload, Fault> {
+    let top = Path::default();
+    check_common(file.adjacency, file.model, schema, &top)?;
     let effects = file
         .effects
         .as_ref()

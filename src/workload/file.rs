@@ -1,14 +1,11 @@
-//! The workload document as users write it, in YAML or JSON.
-//!
-//! The key `mechanism` decides which other keys are valid, so each mechanism has a document type of its
-//! own, which refuses what it does not know.
+//! The causal workload's document, and what all mechanisms' documents share.
 
 use crate::privacy::{AccountantKind, Adjacency};
 use crate::schema::shape::{Shape, read_by_shape};
 use schemars::JsonSchema;
 use serde::de::SeqAccess;
 use serde::de::value::SeqAccessDeserializer;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 
 /// The format's name, which the document states.
 pub const WORKLOAD_FORMAT: &str = "dpcausal.workload/1";
@@ -16,20 +13,6 @@ pub const WORKLOAD_FORMAT: &str = "dpcausal.workload/1";
 /// The default limit of a model's size. At eight bytes a cell and a few tables of that size in flight, a
 /// model stays well below a gigabyte.
 const DEFAULT_MAX_CELLS: u64 = 10_000_000;
-
-/// A workload document.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-#[serde(untagged)]
-pub enum WorkloadFile {
-    /// `mechanism: causal`.
-    Causal(CausalFile),
-}
-
-impl<'de> Deserialize<'de> for WorkloadFile {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        CausalFile::deserialize(from).map(WorkloadFile::Causal)
-    }
-}
 
 /// The workload formats that this version reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -301,18 +284,11 @@ impl Default for ModelFile {
     }
 }
 
-impl WorkloadFile {
-    /// The JSON Schema of the document, for editors.
-    pub fn json_schema() -> serde_json::Value {
-        schemars::schema_for!(WorkloadFile).to_value()
-    }
-}
-
-fn add_remove() -> Adjacency {
+pub(super) fn add_remove() -> Adjacency {
     Adjacency::AddRemove
 }
 
-fn gdp() -> AccountantKind {
+pub(super) fn gdp() -> AccountantKind {
     AccountantKind::Gdp
 }
 

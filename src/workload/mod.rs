@@ -8,8 +8,14 @@ mod causal;
 mod check;
 mod effects;
 mod file;
+mod marginals;
+mod marginals_check;
+mod marginals_file;
+#[cfg(test)]
+mod marginals_tests;
 #[cfg(test)]
 mod tests;
+mod workload_file;
 
 pub use causal::{Block, BlockQuery, CausalBlocks};
 pub use check::WorkloadError;
@@ -17,8 +23,16 @@ pub use effects::{EffectsBlock, Stage};
 pub use file::{
     BlockFile, BlocksFile, CausalFile, CausalMechanism, EffectsFile, KeepFile, LeafColumnsFile,
     LeavesFile, ModelFile, PairColumnsFile, PairsFile, SquaresFile, StageSharesFile,
-    WORKLOAD_FORMAT, WorkloadFile, WorkloadFormat,
+    WORKLOAD_FORMAT, WorkloadFormat,
 };
+
+pub(crate) use marginals::level_axes;
+pub use marginals::{AimRule, MarginalsBlock, Method, MstRule, MwemRule, WeightedMarginal};
+pub use marginals_file::{
+    AimFile, ColumnsFile, DegreeFile, IndependentFile, MarginalFile, MarginalsFile, MstFile,
+    MstSharesFile, MwemFile,
+};
+pub use workload_file::WorkloadFile;
 
 use crate::privacy::{AccountantKind, Adjacency};
 use crate::schema::Schema;
@@ -46,18 +60,22 @@ pub enum Mechanism {
         /// Microdata: hub, leaves, pairs, spread.
         microdata: Option<CausalBlocks>,
     },
+    /// Marginals of columns without regard to their roles.
+    Marginals(MarginalsBlock),
 }
 
 impl Workload {
     /// The mechanism's name, as workload files write it.
     pub fn mechanism_name(&self) -> &'static str {
-        match self.mechanism {
+        match &self.mechanism {
             Mechanism::Causal { .. } => "causal",
+            Mechanism::Marginals(block) => block.method.name(),
         }
     }
 
-    /// The counting queries that the workload asks, each with its share of the whole budget; the shares sum
-    /// to what the effects leave. The schema must be the one that the workload was checked against.
+    /// The counting queries that the workload asks whatever the data say, each with its share of the whole
+    /// budget; the shares sum to what the effects, or the rounds of a selection, leave. The schema must be
+    /// the one that the workload was checked against.
     pub fn queries(&self, schema: &Schema) -> Vec<BlockQuery> {
         match &self.mechanism {
             Mechanism::Causal { microdata, effects } => {
@@ -68,13 +86,28 @@ impl Workload {
                 }
                 queries
             }
+            Mechanism::Marginals(block) => block.queries(schema),
         }
+    }
+
+    /// The marginals' block, where the workload measures marginals without regard to roles.
+    pub fn marginals(&self) -> Option<&MarginalsBlock> {
+        match &self.mechanism {
+            Mechanism::Causal { .. } => None,
+            Mechanism::Marginals(block) => Some(block),
+        }
+    }
+
+    /// The columns that a model of the release has whether or not a measurement names them.
+    pub fn modelled_columns(&self) -> &[usize] {
+        self.marginals().map_or(&[], |block| &block.columns)
     }
 
     /// The adjusted effects, where the workload measures them.
     pub fn effects(&self) -> Option<&EffectsBlock> {
         match &self.mechanism {
             Mechanism::Causal { effects, .. } => effects.as_ref(),
+            Mechanism::Marginals(_) => None,
         }
     }
 }

@@ -1,0 +1,157 @@
+//! AIM: rounds that choose what the model misses most for what it would cost in noise, with noise that adapts.
+//!
+//! The budget is that of `T` rounds of the first noise scale. Every round, its size limit being the share of the budget
+//! spent (this round included) times the workload's,
+//!
+//! 1. keeps the candidates with which the model stays within the limit,
+//! 2. chooses by `u = w (||x - x^||_1 - sqrt(2/pi) sigma cells)`: the misfit beyond what the noise of the coming
+//!    measurement would leave,
+//! 3. measures with noise `sigma` and fits the model again,
+//! 4. and if the chosen marginal's model moved by no more than noise does, `||x^_new - x^_old||_1 <= sqrt(2/pi) sigma
+//!    cells`, halves `sigma` and doubles `epsilon`: four times the charge.
+//!
+//! When less than two rounds' charge is left, one round spends all of it.
+
+use super::candidates::{Candidate, downward_closure};
+use super::counts::{MarginalCounts, table_of};
+use super::fit::Fit;
+use super::gap::{
+    GapCandidate, WEIGHT_SCALE, gap_sensitivity, gaps, in_gap_units, noise_norm, whole_weights,
+};
+use super::plan::RoundCharge;
+use super::rounds::Rounds;
+use crate::measure::MeasureError;
+use crate::model::ModelError;
+use crate::privacy::Confidential;
+use crate::schema::Query;
+use crate::workload::{AimRule, Block};
+
+/// The share of the budget below which what is left after rounding is nothing.
+const NOTHING: f64 = 1e-9;
+
+/// Runs the rounds.
+pub fn run(rule: &AimRule, rounds: &mut Rounds) -> Result<(), MeasureError> {
+    let candidates = downward_closure(&rule.marginals);
+    let (queries, counts) = rounds.count(&candidates);
+    let weights: Vec<f64> = candidates.iter().map(|c| c.weight).collect();
+    let pool = Pool {
+        weights: whole_weights(&weights),
+        candidates,
+        queries,
+        counts,
+    };
+    let total = rounds.marginals.total_rho;
+    let mut charge = RoundCharge::of(total / rule.rounds as f64, rule.selection_share);
+    let mut fit = rounds.fit(None)?;
+    for number in 1.. {
+        let remaining = rounds.remaining_rho();
+        if remaining <= NOTHING * total {
+            break;
+        }
+        let is_last = remaining < 2.0 * charge.sum();
+        if is_last {
+            charge = RoundCharge::of(remaining, rule.selection_share);
+        }
+        let spent = (total - remaining + charge.sum()) / total;
+        let eligible = pool.eligible(&fit, rounds, spent)?;
+        let round = pool.round(rounds, &fit, &eligible, charge, number)?;
+        if is_last {
+            break;
+        }
+        fit = rounds.fit(Some(&fit))?;
+        let after = fit.expected(rounds.plan, &pool.queries[round.chosen], &[])?;
+        let moved = after.iter().zip(&round.before).map(|(a, b)| (a - b).abs());
+        if moved.sum::<f64>() <= round.noise {
+            charge = charge.times(4.0);
+        }
+    }
+    Ok(())
+}
+
+/// The candidates of all rounds.
+struct Pool {
+    candidates: Vec<Candidate>,
+    weights: Vec<i64>,
+    queries: Vec<Query>,
+    counts: Confidential<MarginalCounts>,
+}
+
+/// What a round did.
+struct Round {
+    /// The candidate.
+    chosen: usize,
+    /// What the model expected of it.
+    before: Vec<f64>,
+    /// The mean L1 norm of the measurement's noise, in records.
+    noise: f64,
+}
+
+impl Pool {
+    /// The candidates within the size limit at a share of the budget.
+    fn eligible(&self, fit: &Fit, rounds: &Rounds, share: f64) -> Result<Vec<usize>, MeasureError> {
+        let limit = (rounds.plan.workload.max_cells as f64 * share.min(1.0)) as u64;
+        let mut eligible = Vec::new();
+        for (at, candidate) in self.candidates.iter().enumerate() {
+            if fit.has_room(&candidate.columns, limit)? {
+                eligible.push(at);
+            }
+        }
+        if eligible.is_empty() {
+            return Err(no_room(rounds, limit));
+        }
+        Ok(eligible)
+    }
+
+    /// Chooses and measures.
+    fn round(
+        &self,
+        rounds: &mut Rounds,
+        fit: &Fit,
+        eligible: &[usize],
+        charge: RoundCharge,
+        number: usize,
+    ) -> Result<Round, MeasureError> {
+        let sigma = rounds
+            .gaussian(&self.queries[eligible[0]], charge.measurement)?
+            .standard_deviation_records();
+        let mut expectations = fit.expectations(rounds.plan, &self.queries, eligible)?;
+        let score = |(marginal, expected): &(usize, Vec<f64>)| GapCandidate {
+            marginal: *marginal,
+            penalty: in_gap_units(&[sigma * noise_norm(expected.len())])[0],
+            expected: in_gap_units(expected),
+            weight: self.weights[*marginal],
+        };
+        let question: Vec<GapCandidate> = expectations.iter().map(score).collect();
+        let scores = self.counts.ask(question.as_slice(), gaps);
+        let sensitivity = gap_sensitivity(
+            rounds.plan.workload.adjacency,
+            rounds.plan.schema.unit.max_rows(),
+            WEIGHT_SCALE,
+        );
+        let choices = question.iter().map(|q| &self.candidates[q.marginal]);
+        let choices: Vec<&Candidate> = choices.collect();
+        let choice = rounds.choose(&choices, scores, sensitivity, charge.choice)?;
+        let (chosen, before) = expectations.swap_remove(choice.position);
+        let mut query = self.queries[chosen].clone();
+        query.name = format!("round-{number}:{}", query.name);
+        let mechanism = rounds.gaussian(&query, charge.measurement)?;
+        let exact = table_of(&self.counts, chosen);
+        rounds.measure(Block::Selected, query, Some(choice), mechanism, exact)?;
+        Ok(Round {
+            chosen,
+            noise: sigma * noise_norm(before.len()),
+            before,
+        })
+    }
+}
+
+/// No candidate fits the size limit.
+pub fn no_room(rounds: &Rounds, limit: u64) -> MeasureError {
+    let variables = &rounds.marginals.variables;
+    MeasureError::Model(ModelError::TooLarge {
+        context: "a model with any of the candidates".into(),
+        clique: variables.domain.names().to_vec(),
+        cells: u128::from(limit) + 1,
+        limit: u128::from(limit),
+    })
+}

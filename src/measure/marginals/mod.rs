@@ -1,0 +1,75 @@
+//! Marginals chosen in rounds: MST, AIM and MWEM+PGM, on one loop.
+//!
+//! A round looks at how far the model of all noisy answers so far is from the data, marginal by marginal,
+//! chooses one by the exponential mechanism, measures it by the Gaussian mechanism, and fits the model again.
+//! What differs is which marginals are candidates, how the gap is scored, and how the budget goes over the rounds:
+//!
+//! | | MST | AIM | MWEM+PGM |
+//! |---|---|---|---|
+//! | before | all one-way | all one-way, at the first round's noise | the number of records |
+//! | candidates | pairs that close no cycle | workload and all subsets, within the size limit so far | workload, within the size limit so far |
+//! | score | `\|\|x - x^\|\|_1` to the independent model | `w (\|\|x - x^\|\|_1 - sqrt(2/pi) sigma cells)` | `\|\|x - x^\|\|_1 - cells` |
+//! | rounds | one per edge, measured at the end | until the budget is spent, adaptive noise | fixed |
+//!
+//! `x` are the counts of a marginal, `x^` the model's. **Adjacency.** Add-remove or replace-one of a privacy unit.
+//! **Sensitivity.** Of the choice, the score's: see `gap::gap_sensitivity`, which is a statement about L1 distances
+//! of counts, exact on whole numbers. Of the measurement: one record is one cell's count, an L2 norm of 1; see
+//! [`Sensitivity`](crate::privacy::Sensitivity) for units of several rows and for replacement. **Charge.** `rho =
+//! epsilon^2 / 8` per choice, `mu^2 = 2 rho` per measurement. Candidates, penalties, noise scales, the stopping rule
+//! and the merging of rare levels depend on the data through earlier noisy answers only, so charges add up by
+//! adaptive composition under zCDP, and the [`Accountant`](crate::privacy::Accountant) holds their sum to what was
+//! authorised before each is drawn.
+//!
+//! Exact marginals are counted in one pass and stay [`Confidential`](crate::privacy::Confidential); the release says
+//! what was chosen, and nothing about the scores of others. A release's model is fitted by
+//! [`crate::model`] from the measurements like any other; models between rounds are only used to choose, and
+//! are fitted less strictly (`fit::BETWEEN_ROUNDS`).
+//!
+//! Sources: MST: McKenna, Miklau, Sheldon 2021 (Journal of Privacy and Confidentiality 11(3)). AIM: McKenna, Mullins,
+//! Sheldon, Miklau 2022 (VLDB 15(11)). MWEM+PGM: McKenna, Sheldon, Miklau 2019 (ICML), after Hardt, Ligett,
+//! McSherry 2012.
+
+mod aim;
+mod candidates;
+mod counts;
+mod fit;
+mod gap;
+mod mst;
+mod mwem;
+mod plan;
+mod room;
+mod rounds;
+#[cfg(test)]
+mod tests;
+
+pub use plan::{MarginalsPlan, RoundLine};
+
+use super::{MeasureError, Plan};
+use crate::privacy::{Accountant, Confidential, NoiseSource};
+use crate::release::{MarginalSelection, Measurement};
+use crate::table::CodedTable;
+use crate::workload::Method;
+use rounds::Rounds;
+
+/// Chooses and measures; the measurements so far, those of the plan, grow by what the rounds measure.
+///
+/// # Errors
+/// Where the accountant, a mechanism or the model refuses; nothing is released then.
+pub(super) fn run(
+    plan: &Plan,
+    marginals: &MarginalsPlan,
+    table: &Confidential<CodedTable>,
+    measurements: &mut Vec<Measurement>,
+    accountant: &mut Accountant,
+    noise: &mut NoiseSource,
+) -> Result<MarginalSelection, MeasureError> {
+    let mut rounds = Rounds::new(plan, marginals, table, measurements, accountant, noise);
+    match &marginals.block.method {
+        // Its plan asks for no rounds.
+        Method::Independent => {}
+        Method::Mst(rule) => mst::run(rule, &mut rounds)?,
+        Method::Aim(rule) => aim::run(rule, &mut rounds)?,
+        Method::Mwem(rule) => mwem::run(rule, &mut rounds)?,
+    }
+    Ok(rounds.finish())
+}

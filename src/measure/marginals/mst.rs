@@ -1,0 +1,143 @@
+//! MST: a tree of pairs, chosen by how far each is from independence.
+//!
+//! The budget goes in thirds (by default) to the one-way marginals, to the choice of the tree, and to its pairs. The
+//! tree is grown as by Kruskal's algorithm: `r - 1` times for `r` columns, the exponential mechanism picks among the pairs
+//! that connect what is not connected yet, by the L1 distance of their counts from the independent model's. The scores
+//! are fixed by then, and each pick is a charge of its own.
+//!
+//! **Compression.** Levels of which the noisy one-way marginal counts fewer than 3 standard deviations are merged
+//! into one cell before pairs are counted; the model spreads it evenly (see [`crate::release::MergedLevels`]).
+
+use super::candidates::{Candidate, pairs};
+use super::counts::table_of;
+use super::gap::{GapCandidate, gap_sensitivity, gaps, in_gap_units};
+use super::room::{Room, variables_of};
+use super::rounds::{Choice, Rounds};
+use crate::measure::MeasureError;
+use crate::privacy::Confidential;
+use crate::release::{Measurement, MergedLevels};
+use crate::workload::{Block, MstRule};
+
+/// Chooses the tree and measures its pairs.
+pub fn run(rule: &MstRule, rounds: &mut Rounds) -> Result<(), MeasureError> {
+    let merged = rounds.measurements().iter();
+    let merged = merged.filter_map(|m| merge_rare(m, rule.compression));
+    let merged = merged.collect();
+    rounds.merge(merged);
+    let candidates = pairs(&rounds.marginals.block.columns);
+    if candidates.is_empty() {
+        return Ok(());
+    }
+    let (queries, counts) = rounds.count(&candidates);
+    let independent = rounds.fit(None)?;
+    let question = queries
+        .iter()
+        .enumerate()
+        .map(|(marginal, query)| {
+            let expected = independent.expected(rounds.plan, query, rounds.merged())?;
+            Ok(GapCandidate {
+                marginal,
+                expected: in_gap_units(&expected),
+                penalty: 0,
+                weight: 1,
+            })
+        })
+        .collect::<Result<Vec<_>, MeasureError>>()?;
+    let scores = counts.ask(question.as_slice(), gaps);
+    let edges = grow_tree(rounds, &candidates, independent.room().clone(), &scores)?;
+    let rho = rounds.marginals.two_way_rho(edges.len());
+    for (edge, choice) in edges {
+        let mut query = queries[edge].clone();
+        query.name = format!("{}:{}", Block::TwoWay, query.name);
+        let mechanism = rounds.gaussian(&query, rho)?;
+        let exact = table_of(&counts, edge);
+        rounds.measure(Block::TwoWay, query, choice, mechanism, exact)?;
+    }
+    Ok(())
+}
+
+/// The edges, those that the workload asks for first. A pair that the model has no room for is no candidate.
+fn grow_tree(
+    rounds: &mut Rounds,
+    candidates: &[Candidate],
+    mut room: Room,
+    scores: &Confidential<Vec<i64>>,
+) -> Result<Vec<(usize, Option<Choice>)>, MeasureError> {
+    let plan = rounds.plan;
+    let sensitivity = gap_sensitivity(plan.workload.adjacency, plan.schema.unit.max_rows(), 1);
+    let variables = &rounds.marginals.variables;
+    let mut forest = Forest::new(plan.schema.columns.len());
+    let mut edges: Vec<(usize, Option<Choice>)> = Vec::new();
+    for set in &rounds.marginals.block.together {
+        forest.join(set);
+        room = room.with(variables_of(variables, set))?;
+        let at = candidates.iter().position(|c| c.columns == *set);
+        edges.extend(at.map(|at| (at, None)));
+    }
+    loop {
+        let mut left = Vec::new();
+        for (at, candidate) in candidates.iter().enumerate() {
+            let set = variables_of(variables, &candidate.columns);
+            if !forest.connects(&candidate.columns)
+                && room.is_enough_for(&set, plan.workload.max_cells)?
+            {
+                left.push(at);
+            }
+        }
+        if left.is_empty() {
+            return Ok(edges);
+        }
+        let of_left = scores.ask(&left, |scores: &Vec<i64>, left: &Vec<usize>| {
+            left.iter().map(|&at| scores[at]).collect::<Vec<i64>>()
+        });
+        let round: Vec<&Candidate> = left.iter().map(|&at| &candidates[at]).collect();
+        let rho = rounds.marginals.choice_rho();
+        let choice = rounds.choose(&round, of_left, sensitivity, rho)?;
+        let edge = left[choice.position];
+        forest.join(&candidates[edge].columns);
+        room = room.with(variables_of(variables, &candidates[edge].columns))?;
+        edges.push((edge, Some(choice)));
+    }
+}
+
+/// Which columns edges connect.
+struct Forest(Vec<usize>);
+
+impl Forest {
+    fn new(columns: usize) -> Forest {
+        Forest((0..columns).collect())
+    }
+
+    fn connects(&self, pair: &[usize]) -> bool {
+        self.0[pair[0]] == self.0[pair[1]]
+    }
+
+    fn join(&mut self, pair: &[usize]) {
+        let [from, to] = [self.0[pair[0]], self.0[pair[1]]];
+        let members = self.0.iter_mut().filter(|c| **c == from);
+        members.for_each(|c| *c = to);
+    }
+}
+
+/// How the levels of a noisy one-way marginal are merged: those below `threshold` standard deviations, if there are
+/// two or more, become the last cell.
+pub fn merge_rare(measurement: &Measurement, threshold: f64) -> Option<MergedLevels> {
+    let least = threshold * measurement.sigma_records();
+    let counts = measurement.records();
+    let kept = counts.iter().filter(|&&count| count >= least).count();
+    if counts.len() - kept < 2 {
+        return None;
+    }
+    let mut next = 0;
+    let cell = |&count: &f64| {
+        if count < least {
+            return kept as u16;
+        }
+        next += 1;
+        next - 1
+    };
+    Some(MergedLevels {
+        column: measurement.axes.first()?.column.clone(),
+        cells: counts.iter().map(cell).collect(),
+    })
+}

@@ -1,0 +1,77 @@
+//! MWEM+PGM: a fixed number of rounds of equal budget, from a model that knows the number of records alone.
+//!
+//! Each chooses by `u = ||x - x^||_1 - cells` among the workload's marginals with which the model stays within
+//! `t / T` of its size limit in round `t` of `T`, and measures the chosen one. The number of records is public, or has
+//! a small share of the budget: it is never taken from the data as it is.
+
+use super::aim::no_room;
+use super::candidates::{Candidate, as_listed};
+use super::counts::table_of;
+use super::fit::Fit;
+use super::gap::{GAP_SCALE, GapCandidate, gap_sensitivity, gaps, in_gap_units};
+use super::plan::RoundCharge;
+use super::rounds::Rounds;
+use crate::measure::MeasureError;
+use crate::workload::{Block, MwemRule};
+
+/// Runs the rounds.
+pub fn run(rule: &MwemRule, rounds: &mut Rounds) -> Result<(), MeasureError> {
+    let together = rounds.marginals.block.together.len();
+    let candidates = as_listed(&rule.marginals);
+    let (queries, counts) = rounds.count(&candidates);
+    let each = rounds.marginals.rho / (rule.rounds - together).max(1) as f64;
+    let charge = RoundCharge::of(each, rule.selection_share);
+    let sensitivity = gap_sensitivity(
+        rounds.plan.workload.adjacency,
+        rounds.plan.schema.unit.max_rows(),
+        1,
+    );
+    let mut fit = rounds.fit(None)?;
+    for number in together + 1..=rule.rounds {
+        let share = number as f64 / rule.rounds as f64;
+        let eligible = eligible(&candidates, &fit, rounds, share)?;
+        let expectations = fit.expectations(rounds.plan, &queries, &eligible)?;
+        let score = |(marginal, expected): &(usize, Vec<f64>)| GapCandidate {
+            marginal: *marginal,
+            penalty: expected.len() as i64 * GAP_SCALE,
+            expected: in_gap_units(expected),
+            weight: 1,
+        };
+        let question: Vec<GapCandidate> = expectations.iter().map(score).collect();
+        let scores = counts.ask(question.as_slice(), gaps);
+        let choices: Vec<&Candidate> = question.iter().map(|q| &candidates[q.marginal]).collect();
+        let choice = rounds.choose(&choices, scores, sensitivity, charge.choice)?;
+        let chosen = question[choice.position].marginal;
+        let mut query = queries[chosen].clone();
+        query.name = format!("round-{number}:{}", query.name);
+        let mechanism = rounds.gaussian(&query, charge.measurement)?;
+        let exact = table_of(&counts, chosen);
+        rounds.measure(Block::Selected, query, Some(choice), mechanism, exact)?;
+        if number < rule.rounds {
+            fit = rounds.fit(Some(&fit))?;
+        }
+    }
+    Ok(())
+}
+
+/// The candidates within the size limit of a round or, where there are none, within the workload's.
+fn eligible(
+    candidates: &[Candidate],
+    fit: &Fit,
+    rounds: &Rounds,
+    share: f64,
+) -> Result<Vec<usize>, MeasureError> {
+    let most = rounds.plan.workload.max_cells;
+    for limit in [(most as f64 * share) as u64, most] {
+        let mut eligible = Vec::new();
+        for (at, candidate) in candidates.iter().enumerate() {
+            if fit.has_room(&candidate.columns, limit)? {
+                eligible.push(at);
+            }
+        }
+        if !eligible.is_empty() {
+            return Ok(eligible);
+        }
+    }
+    Err(no_room(rounds, most))
+}
