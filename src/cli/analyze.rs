@@ -108,12 +108,14 @@ fn analyze_release(
 }
 
 /// Whether a release with an effects part is to have its model fitted too: for subgroups, which only the
-/// microdata part knows, or for an estimator of the model.
+/// microdata part knows, for an estimator of the model, or for a posterior of it.
 fn asks_for_model(arguments: &AnalyzeArguments) -> bool {
     let of_model = |e: &EstimatorArgument| {
         matches!(e, EstimatorArgument::Model | EstimatorArgument::Regression)
     };
-    !arguments.by.is_empty() || arguments.estimator.iter().any(of_model)
+    !arguments.by.is_empty()
+        || arguments.posterior.is_some()
+        || arguments.estimator.iter().any(of_model)
 }
 
 fn write(

@@ -1,7 +1,7 @@
 //! From a noisy histogram of residual sizes to the scale of the residuals and the clip that suits it.
 //!
 //! A clip too wide wastes budget, one too narrow biases. The noise that a bound `B` brings to an effect is
-//! about `10 B / (mu n)`; its bias is at most a small multiple of the mean excess `E (|r| - B)_+`. The clip
+//! about `10 B / (mu n)` where it is adjusted, and a third of that where it is not; its bias is at most a small multiple of the mean excess `E (|r| - B)_+`. The clip
 //! minimises the sum of the two squares (adjustment by centred moments, improved form; constants chosen by
 //! simulation).
 //!
@@ -26,8 +26,11 @@ const QUANTILE_RATIOS: [f64; 2] = [1.2, 4.0];
 /// The standard normal law's 80 % quantile of `|z|`, so that the scale is a standard deviation there.
 const NORMAL_QUANTILE: f64 = 1.2816;
 
-/// Noise of an effect, in units of `B / (mu n)`.
-const NOISE_WEIGHT: f64 = 10.0;
+/// Noise of an adjusted effect, in units of `B / (mu n)`.
+pub const ADJUSTED_NOISE: f64 = 10.0;
+
+/// Noise of a difference in means, in the same units: arms of equal size, three quarters of the budget.
+pub const UNADJUSTED_NOISE: f64 = 3.5;
 
 /// Weight of the mean excess.
 const EXCESS_WEIGHT: f64 = 2.0;
@@ -63,13 +66,15 @@ pub struct ResidualScale {
 /// Reads a histogram.
 ///
 /// `counts` are the noisy cells, in records, `noise` the standard deviation of each; `largest` the largest
-/// residual there can be, `mu` the effects' whole budget and `records` the number of records.
+/// residual there can be, `mu` the effects' whole budget, `records` the number of records and `noise_weight`
+/// the noise of the effect in units of `B / (mu n)`.
 pub fn residual_scale(
     counts: &[f64],
     noise: f64,
     largest: f64,
     mu: f64,
     records: f64,
+    noise_weight: f64,
 ) -> ResidualScale {
     let edges = edges();
     let start = quantile(counts, &edges, QUANTILE);
@@ -95,7 +100,7 @@ pub fn residual_scale(
     };
     let excess = |bound: f64| counted(bound).max(extrapolated(bound));
     let cost = |bound: f64| {
-        let noise = NOISE_WEIGHT * bound / (mu * records);
+        let noise = noise_weight * bound / (mu * records);
         noise * noise + (EXCESS_WEIGHT * excess(bound)).powi(2)
     };
     let candidates = MULTIPLES
@@ -160,7 +165,7 @@ mod tests {
     #[test]
     fn the_scale_of_normal_residuals_is_their_standard_deviation() {
         for sd in [0.05, 0.1, 0.3] {
-            let read = residual_scale(&normal_counts(sd, 1e5), 0.0, 1.5, 1.0, 1e5);
+            let read = residual_scale(&normal_counts(sd, 1e5), 0.0, 1.5, 1.0, 1e5, ADJUSTED_NOISE);
             // The interpolation within a cell of width sqrt(2) is good to a few percent.
             assert!((read.scale / sd - 1.0).abs() < 0.05, "{}", read.scale);
         }
@@ -169,8 +174,8 @@ mod tests {
     #[test]
     fn a_tight_budget_clips_closer() {
         let counts = normal_counts(0.1, 1e4);
-        let tight = residual_scale(&counts, 0.0, 1.5, 0.05, 1e4);
-        let loose = residual_scale(&counts, 0.0, 1.5, 5.0, 1e4);
+        let tight = residual_scale(&counts, 0.0, 1.5, 0.05, 1e4, ADJUSTED_NOISE);
+        let loose = residual_scale(&counts, 0.0, 1.5, 5.0, 1e4, ADJUSTED_NOISE);
         assert!(tight.bound < loose.bound);
         assert!(tight.excess >= loose.excess);
         assert!(loose.bound <= 1.5);
@@ -203,15 +208,22 @@ mod tests {
         for count in counts.iter_mut().filter(|count| **count < 30.0) {
             *count = 0.0;
         }
-        let skewed = residual_scale(&counts, 27.0, 1.4, 0.2, 5000.0);
-        let thin = residual_scale(&normal_counts(skewed.scale, 5000.0), 27.0, 1.4, 0.2, 5000.0);
+        let skewed = residual_scale(&counts, 27.0, 1.4, 0.2, 5000.0, ADJUSTED_NOISE);
+        let thin = residual_scale(
+            &normal_counts(skewed.scale, 5000.0),
+            27.0,
+            1.4,
+            0.2,
+            5000.0,
+            ADJUSTED_NOISE,
+        );
         assert!(skewed.bound / skewed.scale > thin.bound / thin.scale + 0.4);
         assert!(thin.bound / thin.scale <= 3.6);
     }
 
     #[test]
     fn nonsense_counts_give_the_whole_range() {
-        let read = residual_scale(&[-1.0; 13], 1.0, 1.2, 1.0, 100.0);
+        let read = residual_scale(&[-1.0; 13], 1.0, 1.2, 1.0, 100.0, ADJUSTED_NOISE);
         assert_eq!(read.bound, 1.2);
         assert!(read.scale.is_finite());
     }

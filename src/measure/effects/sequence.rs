@@ -5,7 +5,7 @@ use super::outcome_statistics::{
     ArmTotals, ResidualSizes, ResidualSquares, ResidualTotals, Residuals,
 };
 use super::plan::{gram_constant, radius};
-use super::scale::{edges, residual_scale};
+use super::scale::{ADJUSTED_NOISE, UNADJUSTED_NOISE, edges, residual_scale};
 use super::score_statistics::{Cross, Grams, Imbalance, ScoreMoments, ScoreTotals, WEIGHT_SCALE};
 use super::scorer::{Range, Scorer};
 use super::selection::{Association, utilities, utility_sensitivity};
@@ -238,7 +238,12 @@ impl Sequence<'_> {
         self.measure(&none, &[(Stage::Scale, shape, &statistic)])?;
         let (counts, noise) = self.last();
         let largest = largest as f64 / SCALE as f64;
-        let read = residual_scale(&counts, noise, largest, self.plan.mu(), self.records());
+        let weight = match self.plan.block.scores.is_empty() {
+            true => UNADJUSTED_NOISE,
+            false => ADJUSTED_NOISE,
+        };
+        let (mu, records) = (self.plan.mu(), self.records());
+        let read = residual_scale(&counts, noise, largest, mu, records, weight);
         self.parameters.residual_scale = read.scale;
         self.parameters.residual_spread = read.spread;
         self.parameters.residual_excess = read.excess;
