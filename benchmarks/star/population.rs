@@ -81,7 +81,7 @@ impl Population {
 
     /// A table of independent rows.
     pub fn sample(&mut self, rows: usize) -> CodedTable {
-        let mut codes = vec![Vec::with_capacity(rows); COVARIATES + 2];
+        let mut codes = vec![Vec::new(); COVARIATES + 2];
         for _ in 0..rows {
             let x: [u16; COVARIATES] = std::array::from_fn(|_| self.0.random_range(0..LEVELS));
             let t = u16::from(self.0.random_bool(propensity(&x)));

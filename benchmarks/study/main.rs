@@ -3,6 +3,15 @@
 //! In the folder `--out`: `results.csv`, one row per repetition and estimate, which a later run goes on
 //! from; `summary.md`; and a picture per dataset and target.
 
+#![cfg_attr(
+    test,
+    allow(
+        dead_code,
+        unused_imports,
+        reason = "a bench target compiles its modules' tests and does not run them: tests/study.rs does"
+    )
+)]
+
 mod harness;
 
 use anyhow::{Context, Result};
