@@ -21,7 +21,7 @@ use faer::{Accum, Mat, Par, Side};
 
 /// Prior variance of the hub's logits: an sd of 3 is wider than any table of use.
 const HUB_VARIANCE: f64 = 9.0;
-/// Where the variances start: main, treatment, outcome, both. Values of the prototype, which EM leaves.
+/// Where the variances start: main, treatment, outcome, both. EM leaves them, so that any small values do.
 const START_VARIANCES: [f64; 4] = [0.25, 0.05, 0.1, 0.02];
 /// What no variance falls below: contrasts of .03 and .01, odds that differ by a few per cent. EM would
 /// take many steps to the 0 at which a contrast is switched off altogether.
