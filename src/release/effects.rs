@@ -201,6 +201,7 @@ impl EffectsRelease {
 impl DeploymentCard {
     /// Adds what the effects part measures.
     pub fn add_effects(&mut self, effects: &EffectsRelease) {
+        self.justification = "sums are integers, so their sensitivity is exact; every charge was taken before its noise was drawn; the noise scales depend on public quantities and on earlier noisy answers only, so the charges compose adaptively".into();
         self.preprocessing.push(
             "for effects, scores of covariates are clipped in norm and outcome residuals in size, to bounds computed from earlier noisy answers, and rounded towards zero"
                 .into(),

@@ -34,6 +34,7 @@
 //! data); the product of imbalance and slope is the omitted-variable formula of regression.
 
 mod outcome_statistics;
+mod parameters;
 mod plan;
 mod scale;
 mod score_statistics;

@@ -73,6 +73,9 @@ const CHUNK: usize = 1 << 14;
 
 /// The exact sums, one vector per statistic, clamped to 64 bits. Clamping a number moves two no further
 /// apart, so it leaves sensitivities as they are.
+///
+/// # Panics
+/// If the table is not of the schema that the questions are about.
 pub fn totals(table: &CodedTable, questions: &Questions) -> Vec<Vec<i64>> {
     let chunks = table.rows.div_ceil(CHUNK);
     let zero = || -> Vec<Vec<i128>> {
