@@ -75,25 +75,35 @@ pub struct AdjustedEstimate {
     pub value: f64,
     /// The parts of its variance.
     pub variance: VarianceTerms,
-    centres: Vec<f64>,
+    draws: Vec<Component>,
+}
+
+/// One draw's normal.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Component {
+    centre: f64,
+    /// Variance by omitted confounders; what else varies is common to all draws.
+    omitted: f64,
 }
 
 impl AdjustedEstimate {
-    fn new(centres: Vec<f64>, mut variance: VarianceTerms) -> AdjustedEstimate {
-        let count = centres.len() as f64;
-        let mean = centres.iter().sum::<f64>() / count;
-        let square: f64 = centres.iter().map(|c| (c - mean).powi(2)).sum();
+    /// From draws and the terms that are common to them.
+    fn new(draws: Vec<Component>, mut variance: VarianceTerms) -> AdjustedEstimate {
+        let count = draws.len() as f64;
+        let mean = draws.iter().map(|c| c.centre).sum::<f64>() / count;
+        let square: f64 = draws.iter().map(|c| (c.centre - mean).powi(2)).sum();
         variance.adjustment = square / (count - 1.0).max(1.0);
+        variance.omitted = draws.iter().map(|c| c.omitted).sum::<f64>() / count;
         AdjustedEstimate {
             value: mean,
             variance,
-            centres,
+            draws,
         }
     }
 
     /// The number of posterior draws.
     pub fn draws(&self) -> usize {
-        self.centres.len()
+        self.draws.len()
     }
 
     /// The square root of the variance terms' sum.
@@ -118,20 +128,28 @@ impl AdjustedEstimate {
     /// add Monte Carlo error of its own. It lies between the least and the most of the components' own
     /// quantiles, which are `deviations` standard deviations from their centres.
     fn quantile(&self, probability: f64, deviations: f64) -> f64 {
-        let sd = (self.variance.total() - self.variance.adjustment)
-            .max(0.0)
-            .sqrt();
+        let common =
+            self.variance.sampling + self.variance.heterogeneity + self.variance.mean_noise;
+        let components: Vec<[f64; 2]> = (self.draws.iter())
+            .map(|c| [c.centre, (common + c.omitted).max(0.0).sqrt()])
+            .collect();
         let below = |x: f64| {
-            let each = self.centres.iter().map(|centre| match x - centre {
+            let each = components.iter().map(|&[centre, sd]| match x - centre {
                 d if sd > 0.0 => 0.5 * erfc(-d / sd * FRAC_1_SQRT_2),
                 d if d >= 0.0 => 1.0,
                 _ => 0.0,
             });
-            each.sum::<f64>() / self.centres.len() as f64
+            each.sum::<f64>() / components.len() as f64
         };
-        let [mut low, mut high] = [f64::min, f64::max].map(|pick| {
-            let first = self.centres[0];
-            self.centres.iter().fold(first, |x, &c| pick(x, c)) + deviations * sd
+        let [mut low, mut high] = [
+            (f64::INFINITY, f64::min as fn(f64, f64) -> f64),
+            (f64::NEG_INFINITY, f64::max),
+        ]
+        .map(|(start, pick)| {
+            let quantiles = components
+                .iter()
+                .map(|[centre, sd]| centre + deviations * sd);
+            quantiles.fold(start, pick)
         });
         // A millionth of the draws' range is far below their Monte Carlo error.
         for _ in 0..20 {
@@ -151,7 +169,8 @@ impl AdjustedEstimate {
 pub struct AdjustedFit {
     pub(super) means: [f64; 2],
     pub(super) mean_noise: [f64; 2],
-    pub(super) omitted: f64,
+    /// The variance, in the effect, of omitted confounders, by draw.
+    pub(super) omitted: Vec<f64>,
     /// `a' beta_0` and `a' beta_1`, by draw.
     pub(super) adjustments: Vec<[f64; 2]>,
     pub(super) sampling: Sampling,
@@ -163,9 +182,9 @@ impl AdjustedFit {
     pub fn effect(&self, target: Target) -> AdjustedEstimate {
         let distances = self.sampling.distances(target);
         let mean = |t: usize, draw: &[f64; 2]| self.means[t] + distances[t] * draw[t];
-        let centres = (self.adjustments.iter())
-            .map(|draw| mean(1, draw) - mean(0, draw))
-            .collect();
+        let draws = self.components(distances[1] - distances[0], |draw| {
+            mean(1, draw) - mean(0, draw)
+        });
         let covariance = self.sampling.of_target(target);
         let arms = [Arm::Reference, Arm::Treated];
         let terms = VarianceTerms {
@@ -176,19 +195,28 @@ impl AdjustedFit {
             heterogeneity: (covariance[0][0] + covariance[1][1] - 2.0 * covariance[0][1]).max(0.0),
             mean_noise: self.mean_noise.iter().sum(),
             adjustment: 0.0,
-            omitted: self.omitted * (distances[1] - distances[0]).powi(2),
+            omitted: 0.0,
         };
-        AdjustedEstimate::new(centres, terms)
+        AdjustedEstimate::new(draws, terms)
+    }
+
+    /// The draws of what `centre` says, `distance` times as sensitive to omitted confounders as the ATE.
+    fn components(&self, distance: f64, centre: impl Fn(&[f64; 2]) -> f64) -> Vec<Component> {
+        let draws = self.adjustments.iter().zip(&self.omitted);
+        draws
+            .map(|(draw, omitted)| Component {
+                centre: centre(draw),
+                omitted: omitted * distance * distance,
+            })
+            .collect()
     }
 
     /// The mean of the arm's potential outcome over the target.
     pub fn mean(&self, arm: Arm, target: Target) -> AdjustedEstimate {
         let t = arm.index();
         let distance = self.sampling.distances(target)[t];
-        let centres = (self.adjustments.iter())
-            .map(|draw| self.means[t] + distance * draw[t])
-            .collect();
-        AdjustedEstimate::new(centres, self.terms_of_mean(arm, target))
+        let draws = self.components(distance, |draw| self.means[t] + distance * draw[t]);
+        AdjustedEstimate::new(draws, self.terms_of_mean(arm, target))
     }
 
     /// Joint draws `[E Y(0), E Y(1)]` over the target, all sources of variance included: `each` of them at
@@ -198,16 +226,15 @@ impl AdjustedFit {
         let mut random = stream(self.seed, Purpose::Adjustment, 1);
         let mut normal = || -> f64 { StandardNormal.sample(&mut random) };
         let distances = self.sampling.distances(target);
-        let [v0, v1] = [Arm::Reference, Arm::Treated].map(|arm| {
-            // The adjustment's own variance is what the draws show.
-            self.terms_of_mean(arm, target).total()
-        });
-        let covariance =
-            self.sampling.of_target(target)[0][1] + distances[0] * distances[1] * self.omitted;
-        let slope = if v0 > 0.0 { covariance / v0 } else { 0.0 };
-        let rest = (v1 - slope * covariance).max(0.0).sqrt();
+        let common =
+            [Arm::Reference, Arm::Treated].map(|arm| self.terms_of_mean(arm, target).total());
+        let shared = self.sampling.of_target(target)[0][1];
         let mut draws = Vec::with_capacity(self.adjustments.len() * each);
-        for draw in &self.adjustments {
+        for (draw, omitted) in self.adjustments.iter().zip(&self.omitted) {
+            let [v0, v1] = [0, 1].map(|t| common[t] + omitted * distances[t].powi(2));
+            let covariance = shared + omitted * distances[0] * distances[1];
+            let slope = if v0 > 0.0 { covariance / v0 } else { 0.0 };
+            let rest = (v1 - slope * covariance).max(0.0).sqrt();
             for _ in 0..each {
                 let first = v0.sqrt() * normal();
                 let errors = [first, slope * first + rest * normal()];
@@ -217,7 +244,7 @@ impl AdjustedFit {
         draws
     }
 
-    /// All but the adjustment's.
+    /// All but what differs between draws.
     fn terms_of_mean(&self, arm: Arm, target: Target) -> VarianceTerms {
         let t = arm.index();
         VarianceTerms {
@@ -225,7 +252,7 @@ impl AdjustedFit {
             heterogeneity: self.sampling.of_target(target)[t][t].max(0.0),
             mean_noise: self.mean_noise[t],
             adjustment: 0.0,
-            omitted: self.omitted * self.sampling.distances(target)[t].powi(2),
+            omitted: 0.0,
         }
     }
 }

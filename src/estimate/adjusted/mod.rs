@@ -27,6 +27,7 @@ mod constants;
 mod covariance;
 mod dense;
 mod estimate;
+mod left_out;
 mod moments;
 mod released;
 mod sampler;
@@ -37,12 +38,14 @@ mod tests;
 
 pub use constants::Constants;
 pub use estimate::{AdjustedEstimate, AdjustedFit, Arm, Target, VarianceTerms};
+pub use left_out::LeftOut;
 pub use moments::{CentredArm, CentredMoments};
 pub use released::moments_of;
 pub use second::{Disagreement, SecondEstimate, disagreement, second_estimate};
 
 use covariance::{Reliability, Shrunk, released};
 use dense::dot;
+use left_out::Kept;
 use sampler::Chain;
 use sampling::{Point, Sampling};
 
@@ -63,11 +66,7 @@ pub fn fit(
     moments.check()?;
     constants.check()?;
     let (adjustments, sampling, omitted) = if moments.scores() == 0 {
-        (
-            vec![[0.0; 2]],
-            Sampling::unadjusted(moments),
-            moments.omitted,
-        )
+        (vec![[0.0; 2]], Sampling::unadjusted(moments), vec![0.0])
     } else {
         let reliability = Reliability::new(moments, constants);
         let arms = released(moments);
@@ -76,10 +75,13 @@ pub fn fit(
         let chain = sampler::run(moments, &shrunk, &reliability, constants, &mut random)?;
         let point = posterior_mean(&chain, &shrunk, moments.treated_share());
         let sampling = Sampling::new(moments, &shrunk, &point, constants);
-        // The prior, as the kept scores have shaped it, holds for those left out too, and more loosely: they
-        // were left out because less was seen of them.
-        let expected = moments.left_out as f64 * chain.confounding;
-        (chain.adjustments, sampling, moments.omitted.min(expected))
+        let variance = shrunk.values.iter().sum::<f64>() / moments.scores() as f64;
+        let mut confounding = |kept: &Kept| {
+            let left_out = moments.left_out.as_ref();
+            left_out.map_or(0.0, |l| l.expected(kept, variance, &mut random))
+        };
+        let omitted: Vec<f64> = chain.kept.iter().map(&mut confounding).collect();
+        (chain.adjustments, sampling, omitted)
     };
     if !adjustments.iter().flatten().all(|v| v.is_finite()) {
         return Err(EstimateError::NotFinite);

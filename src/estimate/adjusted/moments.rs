@@ -2,6 +2,7 @@
 
 use ndarray::Array2;
 
+use super::left_out::LeftOut;
 use crate::estimate::EstimateError;
 
 /// One arm's released moments. The outcome is mapped to `[-1, 1]`; scores are centred at the released mean
@@ -38,11 +39,8 @@ pub struct CentredMoments {
     pub imbalance: Vec<f64>,
     /// Variance of the privacy noise in each entry of `imbalance`.
     pub imbalance_noise: f64,
-    /// A bound on the variance, in the effect, of confounding by the scores that the selection left out; 0
-    /// without selection.
-    pub omitted: f64,
-    /// How many scores the selection left out.
-    pub left_out: usize,
+    /// What a selection says of the scores that it left out; nothing where there was none.
+    pub left_out: Option<LeftOut>,
 }
 
 impl CentredMoments {
@@ -73,8 +71,9 @@ impl CentredMoments {
     /// wrong shape.
     pub fn check(&self) -> Result<(), EstimateError> {
         let scores = self.scores();
-        let noise = [self.imbalance_noise, self.omitted];
-        require(noise.iter().all(|&v| is_variance(v)), "imbalance's noise")?;
+        require(is_variance(self.imbalance_noise), "imbalance's noise")?;
+        let selection = self.left_out.as_ref();
+        require(selection.is_none_or(LeftOut::is_valid), "selection")?;
         require(
             self.imbalance.iter().all(|v| v.is_finite()),
             "imbalance of the scores",

@@ -4,6 +4,7 @@
 
 use ndarray::Array2;
 
+use super::left_out::LeftOut;
 use super::moments::{CentredArm, CentredMoments};
 use crate::release::{EffectMeasurement, EffectsRelease};
 use crate::schema::{SCALE, SCORE_SCALE};
@@ -16,9 +17,6 @@ const SCALE_TRUST: f64 = 0.5;
 /// The least variance of an outcome within an arm, in squared residual scales.
 const LEAST_VARIANCE: f64 = 0.1;
 
-/// How many selected-away confounders' bounds the allowance counts, in standard deviations.
-const OMITTED_WEIGHT: f64 = 3.0;
-
 /// The moments of arm `arm` and the reference arm.
 ///
 /// A release read by [`CheckedRelease::parse`](crate::release::CheckedRelease::parse) has every stage that is
@@ -28,14 +26,13 @@ pub fn moments_of(effects: &EffectsRelease, arm: usize) -> CentredMoments {
     let reference = arms.arm(0);
     let treated = arms.arm(arm);
     let (imbalance, imbalance_noise) = arms.imbalance(arm);
-    let omitted = arms.omitted(reference.count, treated.count);
+    let left_out = arms.left_out(reference.count, treated.count);
     CentredMoments {
         reference,
         treated,
         imbalance,
         imbalance_noise,
-        omitted,
-        left_out: effects.scores.len() - effects.parameters.kept.len(),
+        left_out,
     }
 }
 
@@ -171,24 +168,21 @@ impl<'a> Arms<'a> {
         floored.fold(f64::INFINITY, f64::min)
     }
 
-    /// A bound on the variance of what the scores that the selection left out confound.
-    ///
-    /// Of `d` candidates, `K` were chosen with Gumbel-like noise of scale `2 / epsilon`, so that one left out
-    /// has a utility of up to about `u = (2 / epsilon) (1 + ln(d / K))`, by either of its factors: an imbalance of
-    /// `u max(p, 1-p) / (n p (1-p))` and a slope of `u B / n`. Their product, times the root of the number left
-    /// out and [`OMITTED_WEIGHT`], is taken as the standard deviation. A heuristic: strong confounding by many
-    /// scores, each just below the threshold, is not covered.
-    fn omitted(&self, reference: f64, treated: f64) -> f64 {
-        let (all, kept) = (self.effects.scores.len() as f64, self.scores as f64);
-        let Some(round) = self.effects.selection.first() else {
-            return 0.0;
-        };
+    /// What the selection says of the scores that it left out.
+    fn left_out(&self, reference: f64, treated: f64) -> Option<LeftOut> {
+        let round = self.effects.selection.first()?;
+        let parameters = &self.effects.parameters;
         let records = reference + treated;
         let share = (treated / records).clamp(0.05, 0.95);
-        let utility = 2.0 / round.epsilon * (1.0 + (all / kept).ln());
-        let bound = self.effects.parameters.residual_bound as f64 / SCALE as f64;
-        let imbalance = utility * share.max(1.0 - share) / (records * share * (1.0 - share));
-        let slope = utility * bound / records;
-        ((all - kept).max(0.0).sqrt() * OMITTED_WEIGHT * imbalance * slope).powi(2)
+        let bound = parameters.residual_bound as f64 / SCALE as f64;
+        Some(LeftOut {
+            count: self.effects.scores.len() - self.scores,
+            picks: self.scores,
+            epsilon: round.epsilon,
+            utilities: [
+                records * share * (1.0 - share) / share.max(1.0 - share),
+                records / bound,
+            ],
+        })
     }
 }

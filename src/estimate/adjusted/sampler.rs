@@ -27,6 +27,7 @@ use rand_distr::{ChiSquared, Distribution, StandardNormal};
 
 use super::covariance::{Reliability, Shrunk};
 use super::dense::{add_multiple, dot, factor_in_place, multiply, solve_transposed, solve_upper};
+use super::left_out::Kept;
 use super::{CentredMoments, Constants};
 use crate::estimate::EstimateError;
 
@@ -45,9 +46,8 @@ pub(super) struct Chain {
     pub alpha: Vec<f64>,
     pub gamma: Vec<f64>,
     pub delta: Vec<f64>,
-    /// Posterior mean of the variance of one score's `alpha_j gamma_j` under the prior,
-    /// `Omega_11 Omega_22 + Omega_12^2`: what a score that was not seen may confound.
-    pub confounding: f64,
+    /// The scores' imbalance and covariance with the outcome, and their law, by draw.
+    pub kept: Vec<Kept>,
 }
 
 /// One arm's part of the data and of the state.
@@ -110,7 +110,7 @@ pub(super) fn run(
         alpha: vec![0.0; scores],
         gamma: vec![0.0; scores],
         delta: vec![0.0; scores],
-        confounding: 0.0,
+        kept: Vec::with_capacity(constants.draws),
     };
     for iteration in 0..constants.burn_in + constants.draws {
         sampler.step(random)?;
@@ -122,7 +122,6 @@ pub(super) fn run(
     for sum in [&mut chain.alpha, &mut chain.gamma, &mut chain.delta] {
         sum.iter_mut().for_each(|v| *v *= kept);
     }
-    chain.confounding *= kept;
     Ok(chain)
 }
 
@@ -332,13 +331,30 @@ impl<'a> Sampler<'a> {
         }
     }
 
+    /// `a = U Lambda^(1/2) alpha` and `c = U Lambda^(1/2) gamma`, score by score.
+    fn moments(&self) -> Vec<[f64; 2]> {
+        let k = self.scores;
+        let mut moments = vec![[0.0; 2]; k];
+        for (j, column) in self.basis.chunks_exact(k).enumerate() {
+            // A column of `B` is `u_j / lambda_j^(1/2)`, so its square is `1 / lambda_j`.
+            let value = 1.0 / dot(column, column);
+            for (moment, entry) in moments.iter_mut().zip(column) {
+                moment[0] += value * entry * self.alpha[j];
+                moment[1] += value * entry * self.slopes[j];
+            }
+        }
+        moments
+    }
+
     fn keep(&self, chain: &mut Chain) {
         let (gamma, delta) = self.slopes.split_at(self.scores);
         let (common, difference) = (dot(&self.alpha, gamma), dot(&self.alpha, delta));
         let adjustments = [0, 1].map(|t| common + self.arms[t].loading * difference);
         chain.adjustments.push(adjustments);
-        let [of_alpha, covariance, of_gamma] = self.omega;
-        chain.confounding += of_alpha * of_gamma + covariance * covariance;
+        chain.kept.push(Kept {
+            moments: self.moments(),
+            omega: self.omega,
+        });
         let sums = [&mut chain.alpha, &mut chain.gamma, &mut chain.delta];
         for (sum, draw) in sums.into_iter().zip([&self.alpha[..], gamma, delta]) {
             sum.iter_mut().zip(draw).for_each(|(sum, v)| *sum += v);

@@ -20,7 +20,7 @@ use faer::Mat;
 use super::covariance::{Reliability, Shrunk, loadings, released};
 use super::dense::dot;
 use super::sampling::{Point, Sampling};
-use super::{AdjustedEstimate, Arm, CentredMoments, Constants, Target, VarianceTerms};
+use super::{AdjustedEstimate, Arm, CentredMoments, Constants, LeftOut, Target, VarianceTerms};
 use crate::estimate::EstimateError;
 use crate::estimate::quantile::critical_value;
 
@@ -118,7 +118,7 @@ pub fn second_estimate(
         heterogeneity: (of_target[0][0] + of_target[1][1] - 2.0 * of_target[0][1]).max(0.0),
         mean_noise: arms[0].mean_noise + arms[1].mean_noise,
         adjustment: adjustment_variance,
-        omitted: moments.omitted,
+        omitted: moments.left_out.as_ref().map_or(0.0, LeftOut::bound),
     };
     let value = difference - adjustment;
     if value.is_finite() && variance.total().is_finite() {

@@ -8,8 +8,9 @@
 //! The histogram's outer cells tell the excess, but hold few records and as much noise as any. What the
 //! inner cells tell of the tail is better known: an exponential tail through the 80 % and the 95 % quantile,
 //! `P(|r| > x) = 0.05 exp(-(x - q95) lambda)`, `lambda = ln 4 / (q95 - q80)`, has the excess
-//! `0.05 exp(-(B - q95) lambda) / lambda` beyond `B > q95`. The larger of the two counts: a normal tail is
-//! thinner than this and costs nothing, a skewed one is noticed before the outer cells show it.
+//! `0.05 exp(-(B - q95) lambda) / lambda` beyond `B > q95`. This is believed within what the outer cells
+//! allow, from one standard deviation of their noise below what they count to one above: where they hold
+//! little but noise, a skewed tail is noticed before they show it; where they are well known, they decide.
 
 /// The number of edges.
 const EDGES: i32 = 13;
@@ -94,11 +95,14 @@ pub fn residual_scale(
             (middle - bound).max(0.0)
         };
         let weights: Vec<f64> = edges.iter().map(beyond).collect();
-        let mean: f64 = weights.iter().zip(counts).map(|(w, c)| w * c).sum();
+        let sum: f64 = weights.iter().zip(counts).map(|(w, c)| w * c).sum();
         let noise = noise * weights.iter().map(|w| w * w).sum::<f64>().sqrt();
-        ((mean - noise) / records).max(0.0)
+        [sum - noise, sum + noise].map(|excess| (excess / records).max(0.0))
     };
-    let excess = |bound: f64| counted(bound).max(extrapolated(bound));
+    let excess = |bound: f64| {
+        let [least, most] = counted(bound);
+        extrapolated(bound).clamp(least, most)
+    };
     let cost = |bound: f64| {
         let noise = noise_weight * bound / (mu * records);
         noise * noise + (EXCESS_WEIGHT * excess(bound)).powi(2)
@@ -219,6 +223,30 @@ mod tests {
         );
         assert!(skewed.bound / skewed.scale > thin.bound / thin.scale + 0.4);
         assert!(thin.bound / thin.scale <= 3.6);
+    }
+
+    /// Where the outer cells are well known, they overrule the tail that the inner ones suggest.
+    #[test]
+    fn well_known_outer_cells_decide() {
+        let records = 1e6;
+        let mut counts = normal_counts(0.1, records);
+        let known = residual_scale(&counts, 1.0, 1.4, 0.01, records, ADJUSTED_NOISE);
+        // Of one in a thousand records at .6 the inner cells know nothing.
+        counts[9] += 1e-3 * records;
+        let outliers = residual_scale(&counts, 1.0, 1.4, 0.01, records, ADJUSTED_NOISE);
+        assert!(
+            outliers.bound > known.bound + 0.1,
+            "{} {}",
+            outliers.bound,
+            known.bound
+        );
+        let hidden = residual_scale(&counts, 1e5, 1.4, 0.01, records, ADJUSTED_NOISE);
+        assert!(
+            hidden.bound < outliers.bound,
+            "{} {}",
+            hidden.bound,
+            outliers.bound
+        );
     }
 
     #[test]

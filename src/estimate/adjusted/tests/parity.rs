@@ -249,8 +249,7 @@ impl Case {
             treated: arm(1),
             imbalance: self.imbalance.to_vec(),
             imbalance_noise: self.imbalance_noise,
-            omitted: 0.0,
-            left_out: 0,
+            left_out: None,
         }
     }
 }

@@ -132,7 +132,6 @@ pub(super) fn release(rows: usize, noise: Noise, seed: u64) -> CentredMoments {
         imbalance_noise: sd * sd,
         reference,
         treated,
-        omitted: 0.0,
-        left_out: 0,
+        left_out: None,
     }
 }

@@ -5,7 +5,7 @@ use ndarray::Array2;
 use super::population::{Noise, release};
 use crate::estimate::EstimateError;
 use crate::estimate::adjusted::{
-    Arm, CentredMoments, Constants, Target, disagreement, fit, second_estimate,
+    Arm, CentredMoments, Constants, LeftOut, Target, disagreement, fit, second_estimate,
 };
 
 const NOISE: Noise = Noise {
@@ -67,8 +67,12 @@ fn one_score_is_enough() {
 #[test]
 fn parts_of_the_variance_add_up_and_means_agree_with_effects() {
     let mut moments = release(500, NOISE, 2);
-    moments.omitted = 1e-4;
-    moments.left_out = 1_000_000;
+    moments.left_out = Some(LeftOut {
+        count: 30,
+        picks: 8,
+        epsilon: 0.1,
+        utilities: [500.0, 500.0],
+    });
     let fitted = fit(&moments, &Constants::default(), 2).unwrap();
     for target in [Target::Everyone, Target::Treated, Target::Reference] {
         let effect = fitted.effect(target);
