@@ -1,7 +1,7 @@
 //! From values to a coded table: the one place where the studies do what the table room does to a file.
 
 use anyhow::{Context, Result, ensure};
-use dpcausal::schema::{Bin, Column, Kind, Schema};
+use dpcausal::schema::{Bin, Column, Kind, SCALE, Schema};
 use dpcausal::table::CodedTable;
 use std::collections::BTreeMap;
 
@@ -107,6 +107,39 @@ impl CodedRows {
             .iter()
             .map(|&y| Schema::scaled_outcome(&column.kind, y) as u32)
             .collect();
+        rows
+    }
+}
+
+impl CodedRows {
+    /// Some of the rows.
+    pub fn select(&self, rows: &[usize]) -> CodedRows {
+        let pick = |column: &Option<Vec<u16>>| {
+            let column = column.as_ref()?;
+            Some(rows.iter().map(|&row| column[row]).collect())
+        };
+        CodedRows {
+            table: CodedTable {
+                rows: rows.len(),
+                codes: self.table.codes.iter().map(pick).collect(),
+                values: self.table.values.iter().map(pick).collect(),
+                outcome: rows.iter().map(|&row| self.table.outcome[row]).collect(),
+                ..CodedTable::default()
+            },
+        }
+    }
+
+    /// The same rows with the outcome in the bins of another schema.
+    ///
+    /// # Panics
+    /// If the schema lacks an outcome.
+    pub fn with_outcome_of(&self, schema: &Schema) -> CodedRows {
+        let outcome = schema.outcome().expect("a study's schema has an outcome");
+        let (lower, width) = schema.outcome_range();
+        let value = |&y: &u32| lower + width * f64::from(y) / SCALE as f64;
+        let code = |y| outcome_code(&schema.columns[outcome], value(y));
+        let mut rows = self.clone();
+        rows.table.codes[outcome] = Some(self.table.outcome.iter().map(code).collect());
         rows
     }
 }

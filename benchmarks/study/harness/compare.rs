@@ -113,7 +113,7 @@ pub enum Verdict {
 
 impl Verdict {
     /// By how much a demand is missed (not positive if it is met), and the Monte Carlo error of that.
-    fn of(miss: f64, error: f64) -> Verdict {
+    pub fn of(miss: f64, error: f64) -> Verdict {
         if miss <= 0.0 {
             Verdict::Pass
         } else if miss <= UNDECIDED * error {
@@ -124,7 +124,8 @@ impl Verdict {
         }
     }
 
-    fn mark(self) -> &'static str {
+    /// As tables show it.
+    pub fn mark(self) -> &'static str {
         match self {
             Verdict::Pass => "pass",
             Verdict::Undecided => "?",

@@ -28,6 +28,25 @@ pub struct Cell {
 }
 
 impl Cell {
+    /// Of an estimator of a mechanism at a budget; `epsilon` 0 for what is not private.
+    pub fn new(
+        dataset: &str,
+        n: usize,
+        target: &str,
+        epsilon: f64,
+        mechanism: &str,
+        estimator: &str,
+    ) -> Cell {
+        Cell {
+            dataset: dataset.into(),
+            n,
+            target: target.into(),
+            epsilon_bits: epsilon.to_bits(),
+            mechanism: mechanism.into(),
+            estimator: estimator.into(),
+        }
+    }
+
     /// Epsilon; none of what is not private.
     pub fn epsilon(&self) -> Option<f64> {
         (self.epsilon_bits != 0).then(|| f64::from_bits(self.epsilon_bits))
@@ -57,6 +76,8 @@ pub struct Statistics {
     pub coverage: Measured,
     /// Median width.
     pub width: Measured,
+    /// Mean total variation of the synthetic tables' marginals of one and of two columns; NaN where there are none.
+    pub fidelity: [Measured; 2],
     /// Mean seconds per run of the mechanism.
     pub seconds: f64,
 }
@@ -136,21 +157,30 @@ fn statistics(group: &[&Record]) -> Statistics {
             value: rmse,
             error: standard_deviation(&squares) / (2.0 * rmse * r.sqrt()),
         },
-        bias: Measured {
-            value: mean(&errors),
-            error: standard_deviation(&errors) / r.sqrt(),
-        },
+        bias: mean_of(&errors),
         coverage: Measured {
             value: covered,
             error: (covered * (1.0 - covered) / r).sqrt(),
         },
         width: median(&widths),
+        fidelity: [0, 1].map(|ways| {
+            let values: Vec<f64> = valid.iter().map(|record| record.fidelity[ways]).collect();
+            mean_of(&values)
+        }),
         seconds: mean(&seconds),
     }
 }
 
 fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// A mean with its error.
+fn mean_of(values: &[f64]) -> Measured {
+    Measured {
+        value: mean(values),
+        error: standard_deviation(values) / (values.len() as f64).sqrt(),
+    }
 }
 
 fn standard_deviation(values: &[f64]) -> f64 {
