@@ -134,7 +134,10 @@ fn mechanisms_with_microdata_are_studied_and_joined_by_others() {
         );
         let has_table = record.key.mechanism != "floor";
         assert_eq!(record.fidelity[1] > 0.0, has_table, "{record:?}");
-        assert!(!has_table || record.fidelity[0] <= record.fidelity[1], "{record:?}");
+        assert!(
+            !has_table || record.fidelity[0] <= record.fidelity[1],
+            "{record:?}"
+        );
     }
     // Two repetitions; ATE, ATT and two subgroups; two readings, of `causal` three, of the floor one.
     assert_eq!(records.len(), 2 * 4 * (1 + 5 * 2 + 3));
@@ -147,7 +150,10 @@ fn mechanisms_with_microdata_are_studied_and_joined_by_others() {
     // Columns without association have no effect, up to sampling of the outcomes within their bins: the mean of
     // two has a standard deviation below .15 here (sd 1.5, 600 rows), and the true effect is .3.
     let nothing = estimates("independent", "imputed-regression", "population");
-    assert!(nothing.iter().sum::<f64>().abs() / 2.0 < 0.15 * 4.5, "{nothing:?}");
+    assert!(
+        nothing.iter().sum::<f64>().abs() / 2.0 < 0.15 * 4.5,
+        "{nothing:?}"
+    );
     // Other questions have other answers.
     let answers = ["population", "att", "b1=0", "b1=1"]
         .map(|target| estimates("causal", "imputed-regression", target));
@@ -155,7 +161,11 @@ fn mechanisms_with_microdata_are_studied_and_joined_by_others() {
     let cells = harness::statistics::cells(&records);
     let study = Study::parse(&further).unwrap();
     let page = harness::summary::page(&study, Path::new(""), &cells, None).unwrap();
-    for heading in ["## Main table", "### Against the better of MST and AIM", "## Marginal fidelity"] {
+    for heading in [
+        "## Main table",
+        "### Against the better of MST and AIM",
+        "## Marginal fidelity",
+    ] {
         assert!(page.contains(heading), "{heading}");
     }
 }

@@ -8,18 +8,40 @@ use std::collections::BTreeMap;
 /// The reading whose RMSE stands beside the distance of the tables.
 const READING: &str = "imputed-regression";
 
-/// The section, if mechanisms with microdata were run.
-pub fn section(cells: &BTreeMap<Cell, Statistics>) -> Option<String> {
-    let with_tables = cells.iter().filter(|(cell, found)| {
-        cell.estimator == READING && found.fidelity[1].value.is_finite()
-    });
-    let mut groups: BTreeMap<(&str, usize, &str, u64), Vec<(&Cell, &Statistics)>> = BTreeMap::new();
+/// What mechanisms are compared on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Group<'a> {
+    pub dataset: &'a str,
+    pub n: usize,
+    pub target: &'a str,
+    /// The bits of epsilon, which sort as the numbers do.
+    pub epsilon: u64,
+}
+
+/// The mechanisms with microdata, where there is more than one, each with its reading by multiple imputation.
+pub fn groups(
+    cells: &BTreeMap<Cell, Statistics>,
+) -> BTreeMap<Group<'_>, Vec<(&Cell, &Statistics)>> {
+    let with_tables = cells
+        .iter()
+        .filter(|(cell, found)| cell.estimator == READING && found.fidelity[1].value.is_finite());
+    let mut groups: BTreeMap<Group, Vec<(&Cell, &Statistics)>> = BTreeMap::new();
     for (cell, found) in with_tables {
-        let epsilon = cell.epsilon().map_or(0, f64::to_bits);
-        let group = (cell.dataset.as_str(), cell.n, cell.target.as_str(), epsilon);
+        let group = Group {
+            dataset: &cell.dataset,
+            n: cell.n,
+            target: &cell.target,
+            epsilon: cell.epsilon().map_or(0, f64::to_bits),
+        };
         groups.entry(group).or_default().push((cell, found));
     }
     groups.retain(|_, found| found.len() > 1);
+    groups
+}
+
+/// The section, if mechanisms with microdata were run.
+pub fn section(cells: &BTreeMap<Cell, Statistics>) -> Option<String> {
+    let groups = groups(cells);
     if groups.is_empty() {
         return None;
     }
@@ -30,12 +52,17 @@ pub fn section(cells: &BTreeMap<Cell, Statistics>) -> Option<String> {
          first; in the last column their places by RMSE.\n\n\
          | dataset | n | target | eps | mechanism | TV1 | TV2 | RMSE | place by RMSE |\n|---|---|---|---|---|---|---|---|---|\n",
     );
-    for ((dataset, n, target, epsilon), mut found) in groups {
+    for (group, mut found) in groups {
+        let Group {
+            dataset,
+            n,
+            target,
+            epsilon,
+        } = group;
         found.sort_by(|(_, a), (_, b)| a.fidelity[1].value.total_cmp(&b.fidelity[1].value));
         for (cell, statistics) in &found {
-            let better = |(_, other): &&(&Cell, &Statistics)| {
-                other.rmse.value < statistics.rmse.value
-            };
+            let better =
+                |(_, other): &&(&Cell, &Statistics)| other.rmse.value < statistics.rmse.value;
             let [one_way, two_way] = statistics.fidelity;
             text += &format!(
                 "| {dataset} | {n} | {target} | {} | {} | {} | {} | {} | {} |\n",
@@ -77,8 +104,12 @@ mod tests {
             .flat_map(|k| [record("far", k, 0.3, 0.1), record("near", k, 0.1, 0.2)])
             .collect();
         let text = section(&cells(&records)).unwrap();
-        let near = text.find("| near | 0.01 (0) | 0.1 (0) | 0.2 (0) | 2 |").unwrap();
-        let far = text.find("| far | 0.01 (0) | 0.3 (0) | 0.1 (0) | 1 |").unwrap();
+        let near = text
+            .find("| near | 0.01 (0) | 0.1 (0) | 0.2 (0) | 2 |")
+            .unwrap();
+        let far = text
+            .find("| far | 0.01 (0) | 0.3 (0) | 0.1 (0) | 1 |")
+            .unwrap();
         assert!(near < far);
         assert_eq!(section(&cells(&records[..1])), None);
     }

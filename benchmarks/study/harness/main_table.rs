@@ -88,7 +88,14 @@ impl<'a> Table<'a> {
 
     /// The statistics of a mechanism's estimator in a row.
     fn find(&self, row: &Row, mechanism: &str, estimator: &str) -> Option<&'a Statistics> {
-        let cell = Cell::new(&row.0, row.1, &row.2, f64::from_bits(row.3), mechanism, estimator);
+        let cell = Cell::new(
+            &row.0,
+            row.1,
+            &row.2,
+            f64::from_bits(row.3),
+            mechanism,
+            estimator,
+        );
         self.cells.get(&cell)
     }
 
@@ -161,7 +168,11 @@ impl<'a> Table<'a> {
             };
             let entries: Vec<String> = ours.iter().map(entry).collect();
             let rival = with_error(rival);
-            text += &format!("{} {name} | {rival} | {} |\n", head(row), entries.join(" | "));
+            text += &format!(
+                "{} {name} | {rival} | {} |\n",
+                head(row),
+                entries.join(" | ")
+            );
         }
         text
     }
@@ -170,10 +181,7 @@ impl<'a> Table<'a> {
     fn better_rival(&self, row: &Row) -> Option<(&str, Measured)> {
         let rivals = self.mechanisms.iter().filter(|m| RIVALS.contains(&base(m)));
         let readings = rivals.flat_map(|mechanism| {
-            let found = [
-                self.own(row, mechanism),
-                self.find(row, mechanism, NAIVE),
-            ];
+            let found = [self.own(row, mechanism), self.find(row, mechanism, NAIVE)];
             let name = self.heading(mechanism);
             found.into_iter().flatten().map(move |s| (name, s.rmse))
         });
@@ -194,7 +202,11 @@ fn is_first_target(cell: &Cell) -> bool {
 
 fn verdict(row: &Row, ours: Measured, rival: Measured) -> Verdict {
     let epsilon = f64::from_bits(row.3);
-    let slack = if epsilon <= STRICT_EPSILON { 1.0 } else { SLACK };
+    let slack = if epsilon <= STRICT_EPSILON {
+        1.0
+    } else {
+        SLACK
+    };
     // Both see the same tables, so that the error of their difference is smaller, if anything.
     let error = ours.error.hypot(slack * rival.error);
     Verdict::of(ours.value - slack * rival.value, error)
@@ -256,12 +268,18 @@ mod tests {
         assert!(text.contains("| 1 | aim | 0.261"), "{text}");
         // Within the slack that eps 2 has; nothing of `causal` was run there.
         assert!(text.contains("| 1.02 pass | - |"), "{text}");
-        assert!(text.contains("| not private | effects | causal | mst | aim |"), "{text}");
+        assert!(
+            text.contains("| not private | effects | causal | mst | aim |"),
+            "{text}"
+        );
         assert!(text.contains("| 100 (0) / 100 (0) |"), "{text}");
     }
 
     #[test]
     fn there_is_no_table_without_rivals() {
-        assert_eq!(section(&cells(&repetitions("effects", "adjusted", "1", 1.0))), None);
+        assert_eq!(
+            section(&cells(&repetitions("effects", "adjusted", "1", 1.0))),
+            None
+        );
     }
 }

@@ -13,12 +13,14 @@
 //! | [`run`] | runs a study in parallel |
 //! | [`record`], [`log`] | the results file |
 //! | [`statistics`] | a cell's RMSE, bias, coverage and width with their Monte Carlo errors |
-//! | [`summary`], [`main_table`], [`fidelity_table`], [`compare`], [`figures`], [`scale`] | what people read |
+//! | [`summary`], [`main_table`], [`fidelity_table`], [`compare`] | tables for people |
+//! | [`figures`], [`fidelity_figure`], [`scale`] | pictures |
 
 pub mod coding;
 pub mod compare;
 pub mod datasets;
 pub mod fidelity;
+pub mod fidelity_figure;
 pub mod fidelity_table;
 pub mod figures;
 pub mod further;

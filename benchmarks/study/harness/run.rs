@@ -166,7 +166,10 @@ fn run_task(
         };
         let outcome = named(&pending.key.mechanism)?.run(&input, &settings);
         let outcome = outcome.and_then(|found| {
-            ensure!(!found.estimates.is_empty(), "none of the study's estimators");
+            ensure!(
+                !found.estimates.is_empty(),
+                "none of the study's estimators"
+            );
             Ok(found)
         });
         let template = Record {

@@ -81,7 +81,11 @@ pub fn experiment(data: &Path) -> Result<Population> {
     let mut men = Men::default();
     let file = DataFile::read(&data.join("lalonde/nsw_dw.csv"))?;
     men.add(&schema, &file, &[0, 1])?;
-    let targets = vec![Target::of_everyone(Estimand::Ate, "population", men.difference_in_means())];
+    let targets = vec![Target::of_everyone(
+        Estimand::Ate,
+        "population",
+        men.difference_in_means(),
+    )];
     let units = CodedRows::of_units(&schema, &men.cells)?;
     Ok(Population {
         name: String::new(),

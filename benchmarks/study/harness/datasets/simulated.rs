@@ -109,7 +109,11 @@ pub fn population(outcome: &str, recipe: Recipe) -> Result<Population> {
     let prognosis = index(&scores, &mut random);
     let outcomes = outcomes(outcome, &recipe, &prognosis, &scores[0]);
     let propensity = |index: &f64| logistic(-0.3 + recipe.confounding * index).clamp(0.05, 0.95);
-    let targets = vec![Target::of_everyone(Estimand::Ate, "population", outcomes.average_effect(UNITS))];
+    let targets = vec![Target::of_everyone(
+        Estimand::Ate,
+        "population",
+        outcomes.average_effect(UNITS),
+    )];
     let law = Law {
         assignment: Assignment::Propensity(treatment.iter().map(propensity).collect()),
         outcomes,

@@ -9,15 +9,15 @@
 //!
 //! All of a run's estimates, for all questions, come from one release.
 
+use super::super::fidelity::{Fidelity, fidelity};
+use super::super::population::Question;
 use super::measuring;
 use super::workload::Variant;
 use super::{Estimated, Findings, Input, Procedure, Settings};
-use super::super::fidelity::{Fidelity, fidelity};
-use super::super::population::Question;
 use anyhow::{Result, ensure};
 use dpcausal::estimate::adjusted::Constants;
 use dpcausal::estimate::{
-    self, Analysis, EstimateError, Estimand, Estimator, Group, Imputed, Request, RuleKind,
+    self, Analysis, Estimand, EstimateError, Estimator, Group, Imputed, Request, RuleKind,
 };
 use dpcausal::impute::{BaseFit, Kappa, impute_tables, sample_rows};
 use dpcausal::model::{Model, Released};
@@ -38,7 +38,11 @@ enum Reading {
 const ESTIMATORS: [(&str, Reading, Estimator); 9] = [
     ("adjusted", Reading::Effects, Estimator::Adjusted),
     ("gram", Reading::Effects, Estimator::Gram),
-    ("imputed-regression", Reading::Imputed, Estimator::Regression),
+    (
+        "imputed-regression",
+        Reading::Imputed,
+        Estimator::Regression,
+    ),
     ("imputed-aipw", Reading::Imputed, Estimator::Aipw),
     ("moment-regression", Reading::Moment, Estimator::Regression),
     ("moment-model", Reading::Moment, Estimator::Model),
@@ -94,9 +98,7 @@ impl Microdata {
         let mut answer = |reading: Reading, analyze: &dyn Fn(&Request) -> Analyzed| {
             for &(name, _, estimator) in wanted(reading) {
                 let analysis = analyze(&request(input.questions, estimator));
-                findings
-                    .estimates
-                    .extend(estimates(name, input, &analysis));
+                findings.estimates.extend(estimates(name, input, &analysis));
             }
         };
         if release.document.effects.is_some() {

@@ -173,7 +173,10 @@ model: {max_cells: 10}
     #[test]
     fn mistakes_are_refused() {
         for setting in ["rounds", "mechanism.x=1", "draws=1", "ratio=-1", "bins=x"] {
-            assert!(Variant::of_text("aim", TEXT, &[setting]).is_err(), "{setting}");
+            assert!(
+                Variant::of_text("aim", TEXT, &[setting]).is_err(),
+                "{setting}"
+            );
         }
         assert!(Variant::named("../schemas/ihdp", &[]).unwrap().is_none());
         assert!(Variant::named("nothing", &[]).unwrap().is_none());
@@ -190,7 +193,11 @@ model: {max_cells: 10}
             include_str!("../../ablations.yaml"),
         ] {
             let study = Study::parse(text).unwrap();
-            for name in study.cells.iter().flat_map(|cell| study.mechanisms_of(cell)) {
+            for name in study
+                .cells
+                .iter()
+                .flat_map(|cell| study.mechanisms_of(cell))
+            {
                 let mut parts = name.split('+');
                 let base = parts.next().unwrap();
                 if ["floor", "effects"].contains(&base) {
