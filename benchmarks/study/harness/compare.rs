@@ -179,11 +179,10 @@ pub fn section(cells: &BTreeMap<Cell, Statistics>, bars: &[Bar]) -> String {
 
 /// Bars are for private mechanisms, on the first target of a dataset.
 fn applies(bar: &Bar, cell: &Cell) -> bool {
-    let first_target = ["population", "functional"].contains(&cell.target.as_str());
     cell.dataset == bar.dataset
         && bar.n.is_none_or(|n| n == cell.n)
         && cell.epsilon() == Some(bar.epsilon)
-        && first_target
+        && cell.is_of_main_target()
 }
 
 fn verdicts(bar: &Bar, ours: &Statistics, floor: Option<&Statistics>) -> [Option<Verdict>; 3] {

@@ -13,7 +13,7 @@ use dpcausal::report::numbers::significant;
 use dpcausal::report::svg::{Anchor, Svg};
 use std::collections::BTreeMap;
 
-const PANEL: (f64, f64) = (360.0, 240.0);
+const PANEL: (f64, f64) = (440.0, 260.0);
 const LEFT: f64 = 84.0;
 const TOP: f64 = 44.0;
 /// Room below the panel, for ticks and the axis' name.
@@ -23,9 +23,9 @@ const SMALL: &str = r#"font-size="11""#;
 /// One point: the budget, the mean TV2, the RMSE.
 type Point = (f64, f64, f64);
 
-/// The pictures, each with the name of its file: one per dataset, size and target.
+/// The pictures, each with the name of its file: one per dataset and size.
 pub fn figures(cells: &BTreeMap<Cell, Statistics>) -> Vec<(String, String)> {
-    let mut pictures: BTreeMap<(&str, usize, &str), BTreeMap<&str, Vec<Point>>> = BTreeMap::new();
+    let mut pictures: BTreeMap<(&str, usize), BTreeMap<&str, Vec<Point>>> = BTreeMap::new();
     for (
         Group {
             dataset,
@@ -37,15 +37,15 @@ pub fn figures(cells: &BTreeMap<Cell, Statistics>) -> Vec<(String, String)> {
     ) in groups(cells)
     {
         for (cell, statistics) in found {
-            let of_picture = pictures.entry((dataset, n, target)).or_default();
+            let of_picture = pictures.entry((dataset, n)).or_default();
             let points = of_picture.entry(cell.mechanism.as_str()).or_default();
             let distance = statistics.fidelity[1].value;
             points.push((f64::from_bits(epsilon), distance, statistics.rmse.value));
         }
     }
-    let named = pictures.into_iter().map(|((dataset, n, target), lines)| {
-        let name = format!("{dataset}-{n}-{target}-fidelity.svg");
-        let title = format!("{dataset}, n = {n}, target {target}: TV2 against RMSE");
+    let named = pictures.into_iter().map(|((dataset, n), lines)| {
+        let name = format!("{dataset}-{n}-fidelity.svg");
+        let title = format!("{dataset}, n = {n}: distance of tables against error of effects");
         (name, picture(&title, &lines))
     });
     named.collect()

@@ -22,9 +22,9 @@ pub struct Group<'a> {
 pub fn groups(
     cells: &BTreeMap<Cell, Statistics>,
 ) -> BTreeMap<Group<'_>, Vec<(&Cell, &Statistics)>> {
-    let with_tables = cells
-        .iter()
-        .filter(|(cell, found)| cell.estimator == READING && found.fidelity[1].value.is_finite());
+    let with_tables = cells.iter().filter(|(cell, found)| {
+        cell.estimator == READING && cell.is_of_main_target() && found.fidelity[1].value.is_finite()
+    });
     let mut groups: BTreeMap<Group, Vec<(&Cell, &Statistics)>> = BTreeMap::new();
     for (cell, found) in with_tables {
         let group = Group {

@@ -78,15 +78,20 @@ pub fn figure(cells: &BTreeMap<Cell, Statistics>, dataset: &str, target: &str) -
     Some(svg.finish(&title, &description))
 }
 
-/// Of a mechanism that is read in several ways, its multiple imputation is enough: the others' points are near, and
-/// all numbers are in the summary.
+/// Of a mechanism that is read in several ways, the moments of its model are enough, or else its multiple imputation:
+/// the others' points are near, and all numbers are in the summary.
 fn leave_out_readings(names: &mut BTreeSet<Line>) {
-    let imputed: BTreeSet<String> = (names.iter())
-        .filter(|(_, estimator)| estimator.starts_with("imputed-"))
-        .map(|(mechanism, _)| mechanism.clone())
-        .collect();
+    let having = |reading: &str| -> BTreeSet<String> {
+        let found = (names.iter()).filter(|(_, estimator)| estimator.starts_with(reading));
+        found.map(|(mechanism, _)| mechanism.clone()).collect()
+    };
+    let (moments, imputed) = (having("moment-"), having("imputed-"));
     names.retain(|(mechanism, estimator)| {
-        !imputed.contains(mechanism) || estimator.starts_with("imputed-")
+        if moments.contains(mechanism) {
+            estimator.starts_with("moment-")
+        } else {
+            !imputed.contains(mechanism) || estimator.starts_with("imputed-")
+        }
     });
 }
 

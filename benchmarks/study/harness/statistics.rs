@@ -52,6 +52,11 @@ impl Cell {
         (self.epsilon_bits != 0).then(|| f64::from_bits(self.epsilon_bits))
     }
 
+    /// Whether it is about the dataset's own target, the first of those that every table has.
+    pub fn is_of_main_target(&self) -> bool {
+        ["population", "functional"].contains(&self.target.as_str())
+    }
+
     /// The cell of the non-private regression on the same tables.
     pub fn floor(&self) -> Cell {
         Cell {
@@ -78,6 +83,8 @@ pub struct Statistics {
     pub width: Measured,
     /// Mean total variation of the synthetic tables' marginals of one and of two columns; NaN where there are none.
     pub fidelity: [Measured; 2],
+    /// The RMSE of answering 0 whatever the data.
+    pub zero: f64,
     /// Mean seconds per run of the mechanism.
     pub seconds: f64,
 }
@@ -149,6 +156,7 @@ fn statistics(group: &[&Record]) -> Statistics {
         .map(|r| r.interval[1] - r.interval[0])
         .collect();
     widths.sort_by(f64::total_cmp);
+    let truths = valid.iter().map(|record| record.truth);
     let seconds: Vec<f64> = group.iter().map(|record| record.seconds).collect();
     Statistics {
         repetitions: valid.len(),
@@ -167,6 +175,7 @@ fn statistics(group: &[&Record]) -> Statistics {
             let values: Vec<f64> = valid.iter().map(|record| record.fidelity[ways]).collect();
             mean_of(&values)
         }),
+        zero: mean(&truths.map(|truth| truth * truth).collect::<Vec<_>>()).sqrt(),
         seconds: mean(&seconds),
     }
 }
@@ -250,6 +259,7 @@ mod tests {
         assert!((found.rmse.error - 3f64.sqrt() / (4.0 * 1.5f64.sqrt())).abs() < 1e-12);
         assert_eq!(found.coverage.value, 0.75);
         assert_eq!(found.width.value, 2.0);
+        assert_eq!(found.zero, 1.0);
     }
 
     /// The errors themselves: over 400 studies of 100 normal estimates the spread of RMSE, bias and
