@@ -30,7 +30,7 @@ pub fn figures(cells: &BTreeMap<Cell, Statistics>) -> Vec<(String, String)> {
         Group {
             dataset,
             n,
-            target,
+            target: _,
             epsilon,
         },
         found,
