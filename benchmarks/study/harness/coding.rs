@@ -235,4 +235,24 @@ columns:
         assert_eq!(rows.table.codes[1], Some(vec![1, 1, 0]));
         assert_eq!(rows.table.codes[0], Some(vec![1, 0, 1]));
     }
+
+    /// Another schema's bins give the codes that gathering by that schema gives; some of the rows keep their values.
+    #[test]
+    fn rows_are_selected_and_binned_anew() {
+        let (schema, _) = Schema::parse(SCHEMA, "schema").unwrap();
+        let (finer, _) = Schema::parse(&SCHEMA.replace("bins: 4}", "bins: 9}"), "schema").unwrap();
+        let cells = BTreeMap::from([
+            ("age".into(), Cells::Numbers(vec![20.0, 30.0, 90.0])),
+            ("pay".into(), Cells::Numbers(vec![0.0, 50.0, 7.0])),
+            ("level".into(), Cells::Codes(vec![0, 1, 1])),
+        ]);
+        let units = CodedRows::of_units(&schema, &cells).unwrap();
+        let outcomes = [-0.9, 1.3, 2.9];
+        let gather = |schema| units.gather(schema, &[0, 1, 2], vec![0, 1, 1], &outcomes);
+        let rows = gather(&schema);
+        assert_ne!(rows, gather(&finer));
+        assert_eq!(rows.with_outcome_of(&finer), gather(&finer));
+        let some = units.gather(&schema, &[2, 0], vec![1, 0], &[2.9, -0.9]);
+        assert_eq!(rows.select(&[2, 0]), some);
+    }
 }
