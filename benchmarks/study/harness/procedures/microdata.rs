@@ -22,7 +22,7 @@ use dpcausal::estimate::{
 use dpcausal::impute::{BaseFit, Kappa, impute_tables, sample_rows};
 use dpcausal::model::{Model, Released};
 use dpcausal::release::CheckedRelease;
-use dpcausal::schema::Schema;
+use dpcausal::schema::{Role, Schema};
 use dpcausal::table::CodedTable;
 
 /// What is read.
@@ -112,7 +112,7 @@ impl Microdata {
         let fitted = Fitted::new(&release, draws, input.seed)?;
         let synthetic = fitted.synthetic()?;
         answer(Reading::Naive, &|request| {
-            estimate::from_table(&synthetic, input.schema, true, request)
+            estimate::from_table(&synthetic, &fitted.schema, true, request)
         });
         if wanted(Reading::Imputed).next().is_some() {
             let stack = fitted.imputations(self.variant.ratio)?;
@@ -121,7 +121,7 @@ impl Microdata {
                 kappa: Kappa::Noise,
             };
             answer(Reading::Imputed, &|request| {
-                estimate::from_imputations(&stack, input.schema, imputed, request)
+                estimate::from_imputations(&stack, &fitted.schema, imputed, request)
             });
         }
         // The exact second moments of a model without leaves take marginals of columns that are far apart in its
@@ -141,6 +141,8 @@ struct Fitted<'a> {
     release: &'a CheckedRelease,
     fit: BaseFit,
     models: Vec<Model>,
+    /// The schema of its tables: covariates that nothing was measured of are in none of them, and can't be adjusted for.
+    schema: Schema,
     seed: u64,
 }
 
@@ -152,8 +154,15 @@ impl<'a> Fitted<'a> {
             "the calibration did not converge"
         );
         let draws = fit.noise_posterior(draws, seed, &|| ())?;
+        let mut schema = release.schema.clone();
+        for index in schema.covariates() {
+            if fit.released.variables.of_column(index).is_none() {
+                schema.columns[index].role = Role::Ignored;
+            }
+        }
         Ok(Fitted {
             release,
+            schema,
             models: draws.into_iter().map(|draw| draw.model).collect(),
             fit,
             seed,
@@ -187,12 +196,11 @@ impl<'a> Fitted<'a> {
     }
 
     fn moments(&self, request: &Request) -> Analyzed {
-        let schema = &self.release.schema;
         estimate::from_release(
             &self.fit,
             &self.models,
             Kappa::Noise,
-            schema,
+            &self.schema,
             request,
             self.seed,
         )
