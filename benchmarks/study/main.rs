@@ -16,7 +16,7 @@ mod harness;
 
 use anyhow::{Context, Result};
 use clap::Parser;
-use harness::{compare, figures, log, run, statistics, study, summary};
+use harness::{compare, fidelity_figure, figures, log, run, statistics, study, summary};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -86,6 +86,9 @@ fn write_figures(
         if let Some(picture) = figures::figure(cells, dataset, target) {
             std::fs::write(folder.join(format!("{dataset}-{target}.svg")), picture)?;
         }
+    }
+    for (name, picture) in fidelity_figure::figures(cells) {
+        std::fs::write(folder.join(name), picture)?;
     }
     Ok(())
 }

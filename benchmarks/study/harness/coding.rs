@@ -1,7 +1,7 @@
 //! From values to a coded table: the one place where the studies do what the table room does to a file.
 
 use anyhow::{Context, Result, ensure};
-use dpcausal::schema::{Bin, Column, Kind, Schema};
+use dpcausal::schema::{Bin, Column, Kind, SCALE, Schema};
 use dpcausal::table::CodedTable;
 use std::collections::BTreeMap;
 
@@ -111,6 +111,39 @@ impl CodedRows {
     }
 }
 
+impl CodedRows {
+    /// Some of the rows.
+    pub fn select(&self, rows: &[usize]) -> CodedRows {
+        let pick = |column: &Option<Vec<u16>>| {
+            let column = column.as_ref()?;
+            Some(rows.iter().map(|&row| column[row]).collect())
+        };
+        CodedRows {
+            table: CodedTable {
+                rows: rows.len(),
+                codes: self.table.codes.iter().map(pick).collect(),
+                values: self.table.values.iter().map(pick).collect(),
+                outcome: rows.iter().map(|&row| self.table.outcome[row]).collect(),
+                ..CodedTable::default()
+            },
+        }
+    }
+
+    /// The same rows with the outcome in the bins of another schema.
+    ///
+    /// # Panics
+    /// If the schema lacks an outcome.
+    pub fn with_outcome_of(&self, schema: &Schema) -> CodedRows {
+        let outcome = schema.outcome().expect("a study's schema has an outcome");
+        let (lower, width) = schema.outcome_range();
+        let value = |&y: &u32| lower + width * f64::from(y) / SCALE as f64;
+        let code = |y| outcome_code(&schema.columns[outcome], value(y));
+        let mut rows = self.clone();
+        rows.table.codes[outcome] = Some(self.table.outcome.iter().map(code).collect());
+        rows
+    }
+}
+
 fn mapped(value: f64, (lower, upper): (f64, f64)) -> u16 {
     ((value.clamp(lower, upper) - lower) / (upper - lower) * LARGEST).round() as u16
 }
@@ -201,5 +234,25 @@ columns:
         let rows = units.gather(&schema, &[1, 1, 0], vec![1, 0, 1], &[0.0; 3]);
         assert_eq!(rows.table.codes[1], Some(vec![1, 1, 0]));
         assert_eq!(rows.table.codes[0], Some(vec![1, 0, 1]));
+    }
+
+    /// Another schema's bins give the codes that gathering by that schema gives; some of the rows keep their values.
+    #[test]
+    fn rows_are_selected_and_binned_anew() {
+        let (schema, _) = Schema::parse(SCHEMA, "schema").unwrap();
+        let (finer, _) = Schema::parse(&SCHEMA.replace("bins: 4}", "bins: 9}"), "schema").unwrap();
+        let cells = BTreeMap::from([
+            ("age".into(), Cells::Numbers(vec![20.0, 30.0, 90.0])),
+            ("pay".into(), Cells::Numbers(vec![0.0, 50.0, 7.0])),
+            ("level".into(), Cells::Codes(vec![0, 1, 1])),
+        ]);
+        let units = CodedRows::of_units(&schema, &cells).unwrap();
+        let outcomes = [-0.9, 1.3, 2.9];
+        let gather = |schema| units.gather(schema, &[0, 1, 2], vec![0, 1, 1], &outcomes);
+        let rows = gather(&schema);
+        assert_ne!(rows, gather(&finer));
+        assert_eq!(rows.with_outcome_of(&finer), gather(&finer));
+        let some = units.gather(&schema, &[2, 0], vec![1, 0], &[2.9, -0.9]);
+        assert_eq!(rows.select(&[2, 0]), some);
     }
 }

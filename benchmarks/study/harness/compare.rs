@@ -113,7 +113,7 @@ pub enum Verdict {
 
 impl Verdict {
     /// By how much a demand is missed (not positive if it is met), and the Monte Carlo error of that.
-    fn of(miss: f64, error: f64) -> Verdict {
+    pub fn of(miss: f64, error: f64) -> Verdict {
         if miss <= 0.0 {
             Verdict::Pass
         } else if miss <= UNDECIDED * error {
@@ -124,7 +124,8 @@ impl Verdict {
         }
     }
 
-    fn mark(self) -> &'static str {
+    /// As tables show it.
+    pub fn mark(self) -> &'static str {
         match self {
             Verdict::Pass => "pass",
             Verdict::Undecided => "?",
@@ -178,11 +179,10 @@ pub fn section(cells: &BTreeMap<Cell, Statistics>, bars: &[Bar]) -> String {
 
 /// Bars are for private mechanisms, on the first target of a dataset.
 fn applies(bar: &Bar, cell: &Cell) -> bool {
-    let first_target = ["population", "functional"].contains(&cell.target.as_str());
     cell.dataset == bar.dataset
         && bar.n.is_none_or(|n| n == cell.n)
         && cell.epsilon() == Some(bar.epsilon)
-        && first_target
+        && cell.is_of_main_target()
 }
 
 fn verdicts(bar: &Bar, ours: &Statistics, floor: Option<&Statistics>) -> [Option<Verdict>; 3] {

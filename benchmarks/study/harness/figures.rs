@@ -14,10 +14,12 @@ const PANEL: (f64, f64) = (210.0, 150.0);
 const LEFT: f64 = 76.0;
 const TOP: f64 = 60.0;
 const GAP: (f64, f64) = (80.0, 66.0);
-const LEGEND_LINE: f64 = 18.0;
+/// The height of a line of the legend.
+pub const LEGEND_LINE: f64 = 18.0;
 
-const GRID: &str = r##"stroke="#dddddd""##;
-const FRAME: &str = r##"fill="none" stroke="#888888""##;
+/// The strokes of what is not data.
+pub const GRID: &str = r##"stroke="#dddddd""##;
+pub const FRAME: &str = r##"fill="none" stroke="#888888""##;
 const FLOOR: &str = r##"stroke="#555555" stroke-dasharray="2 3""##;
 /// The band of coverage that the bars ask for.
 const BAND: (f64, f64) = (0.93, 0.975);
@@ -42,10 +44,11 @@ pub fn figure(cells: &BTreeMap<Cell, Statistics>, dataset: &str, target: &str) -
             .filter(|(c, _)| c.dataset == dataset && c.target == target)
     };
     let sizes: BTreeSet<usize> = of_figure().map(|(cell, _)| cell.n).collect();
-    let names: BTreeSet<Line> = of_figure()
+    let mut names: BTreeSet<Line> = of_figure()
         .filter(|(cell, _)| cell.epsilon().is_some())
         .map(|(cell, _)| (cell.mechanism.clone(), cell.estimator.clone()))
         .collect();
+    leave_out_readings(&mut names);
     if names.is_empty() {
         return None;
     }
@@ -63,8 +66,8 @@ pub fn figure(cells: &BTreeMap<Cell, Statistics>, dataset: &str, target: &str) -
         let mut floor = None;
         for (cell, found) in of_figure().filter(|(cell, _)| cell.n == n) {
             floor = floor.or_else(|| cells.get(&cell.floor()));
-            if let Some(epsilon) = cell.epsilon() {
-                let line = (cell.mechanism.clone(), cell.estimator.clone());
+            let line = (cell.mechanism.clone(), cell.estimator.clone());
+            if let Some(epsilon) = cell.epsilon().filter(|_| names.contains(&line)) {
                 lines.entry(line).or_default().push((epsilon, found));
             }
         }
@@ -73,6 +76,23 @@ pub fn figure(cells: &BTreeMap<Cell, Statistics>, dataset: &str, target: &str) -
     legend(&mut svg, plots, &names);
     let description = description(&sizes, &names, cells, dataset, target);
     Some(svg.finish(&title, &description))
+}
+
+/// Of a mechanism that is read in several ways, the moments of its model are enough, or else its multiple imputation:
+/// the others' points are near, and all numbers are in the summary.
+fn leave_out_readings(names: &mut BTreeSet<Line>) {
+    let having = |reading: &str| -> BTreeSet<String> {
+        let found = (names.iter()).filter(|(_, estimator)| estimator.starts_with(reading));
+        found.map(|(mechanism, _)| mechanism.clone()).collect()
+    };
+    let (moments, imputed) = (having("moment-"), having("imputed-"));
+    names.retain(|(mechanism, estimator)| {
+        if moments.contains(mechanism) {
+            estimator.starts_with("moment-")
+        } else {
+            !imputed.contains(mechanism) || estimator.starts_with("imputed-")
+        }
+    });
 }
 
 /// A measure that is plotted.
@@ -234,7 +254,8 @@ impl Panel {
     }
 }
 
-fn colour(style: usize) -> &'static str {
+/// The colour of a line or mark.
+pub fn colour(style: usize) -> &'static str {
     COLOURS[style % COLOURS.len()]
 }
 
@@ -247,7 +268,7 @@ fn stroke(style: usize) -> String {
 }
 
 /// A circle, a square or a triangle, so that lines are told apart without colour.
-fn mark(svg: &mut Svg, style: usize, (x, y): (f64, f64)) {
+pub fn mark(svg: &mut Svg, style: usize, (x, y): (f64, f64)) {
     let fill = format!(r#"fill="{}""#, colour(style));
     match style % 4 {
         0 => svg.circle((x, y), 3.4, &fill),

@@ -150,6 +150,7 @@ mod tests {
             seed: 7,
             place,
             seconds: 0.25,
+            fidelity: [0.01, f64::NAN],
         }
     }
 

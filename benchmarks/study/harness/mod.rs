@@ -5,19 +5,27 @@
 //! | [`source`] | reads data files |
 //! | [`coding`] | codes values by a schema |
 //! | [`population`] | units, the law of treatment and outcome, targets, a repetition's table |
+//! | [`further`] | what else a release is asked, with the truths |
 //! | [`datasets`] | the populations by name |
 //! | [`procedures`] | private mechanisms and the non-private floor |
+//! | [`fidelity`] | how far a synthetic table's marginals are from the data's |
 //! | [`study`] | study files |
 //! | [`run`] | runs a study in parallel |
 //! | [`record`], [`log`] | the results file |
 //! | [`statistics`] | a cell's RMSE, bias, coverage and width with their Monte Carlo errors |
-//! | [`summary`], [`compare`], [`figures`], [`scale`] | what people read |
+//! | [`summary`], [`main_table`], [`fidelity_table`], [`compare`] | tables for people |
+//! | [`figures`], [`fidelity_figure`], [`scale`] | pictures |
 
 pub mod coding;
 pub mod compare;
 pub mod datasets;
+pub mod fidelity;
+pub mod fidelity_figure;
+pub mod fidelity_table;
 pub mod figures;
+pub mod further;
 pub mod log;
+pub mod main_table;
 pub mod population;
 pub mod procedures;
 pub mod record;

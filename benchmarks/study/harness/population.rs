@@ -6,19 +6,51 @@
 
 use super::coding::CodedRows;
 use super::seeds;
-use dpcausal::estimate::Estimand;
+use dpcausal::estimate::{Estimand, Group};
 use dpcausal::schema::{Schema, SchemaFile};
 use rand::RngExt;
 use rand_chacha::ChaCha12Rng;
 use rand_distr::{Distribution, StandardNormal};
 
+/// What is asked of a table: an effect, on everyone or in a subgroup.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Question {
+    /// The effect.
+    pub estimand: Estimand,
+    /// Whom it is about, where not about everyone.
+    pub group: Option<Group>,
+}
+
+impl Question {
+    /// Of everyone.
+    pub fn of_everyone(estimand: Estimand) -> Question {
+        Question {
+            estimand,
+            group: None,
+        }
+    }
+}
+
 /// A number that estimates are held against.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Target {
     /// Its name in the results.
-    pub name: &'static str,
+    pub name: String,
+    /// The question that it is the true answer to.
+    pub question: Question,
     /// Its value, in the outcome's units.
     pub value: f64,
+}
+
+impl Target {
+    /// The true effect on everyone (of the treated, where the estimand says so).
+    pub fn of_everyone(estimand: Estimand, name: &str, value: f64) -> Target {
+        Target {
+            name: name.into(),
+            question: Question::of_everyone(estimand),
+            value,
+        }
+    }
 }
 
 /// How units come to their arms.
@@ -121,7 +153,8 @@ impl Population {
 }
 
 impl Assignment {
-    fn draw(&self, unit: usize, random: &mut ChaCha12Rng) -> u16 {
+    /// A unit's arm in one repetition.
+    pub fn draw(&self, unit: usize, random: &mut ChaCha12Rng) -> u16 {
         match self {
             Assignment::Propensity(propensity) => {
                 u16::from(random.random::<f64>() < propensity[unit])
@@ -163,8 +196,12 @@ impl Outcomes {
 
     /// The average treatment effect on so many units: the mean difference of the conditional means.
     pub fn average_effect(&self, units: usize) -> f64 {
-        let effect = |unit| self.mean(1, unit) - self.mean(0, unit);
-        (0..units).map(effect).sum::<f64>() / units as f64
+        (0..units).map(|unit| self.effect(unit)).sum::<f64>() / units as f64
+    }
+
+    /// A unit's effect: the difference of its conditional means.
+    pub fn effect(&self, unit: usize) -> f64 {
+        self.mean(1, unit) - self.mean(0, unit)
     }
 }
 

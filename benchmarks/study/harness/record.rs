@@ -42,13 +42,16 @@ pub struct Record {
     pub place: [usize; 2],
     /// Seconds that the whole group took.
     pub seconds: f64,
+    /// Mean total variation between the synthetic table and the data, of the marginals of one and of two columns; NaN
+    /// where there is no synthetic table.
+    pub fidelity: [f64; 2],
 }
 
 /// The header of the file.
 pub const HEADER: &str = "dataset,n,epsilon,mechanism,repetition,estimator,estimand,target,truth,estimate,lower,upper,failure,\
-    seed,row,rows,seconds";
+    seed,row,rows,seconds,tv1,tv2";
 
-const FIELDS: usize = 17;
+const FIELDS: usize = 19;
 
 impl Record {
     /// A row that says nothing yet.
@@ -71,6 +74,7 @@ impl Record {
             seed: 0,
             place: [1, 1],
             seconds: 0.0,
+            fidelity: [f64::NAN; 2],
         }
     }
 
@@ -79,7 +83,7 @@ impl Record {
         let plain = |text: &str| text.replace(['"', '\n', '\r'], " ").replace(',', ";");
         let key = &self.key;
         format!(
-            "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{:.4}",
+            "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{:.4},{},{}",
             key.dataset,
             key.n,
             key.epsilon,
@@ -96,7 +100,9 @@ impl Record {
             self.seed,
             self.place[0],
             self.place[1],
-            self.seconds
+            self.seconds,
+            self.fidelity[0],
+            self.fidelity[1]
         )
     }
 
@@ -128,6 +134,7 @@ impl Record {
             seed: fields[13].parse()?,
             place: [fields[14].parse()?, fields[15].parse()?],
             seconds: fields[16].parse()?,
+            fidelity: [fields[17].parse()?, fields[18].parse()?],
         })
     }
 }

@@ -1,8 +1,8 @@
 //! Running a study: every mechanism on every repetition's table, in parallel.
 
 use super::log::Log;
-use super::population::{Population, Target};
-use super::procedures::{Budget, Estimated, Input, named};
+use super::population::{Population, Question, Target};
+use super::procedures::{Budget, Estimated, Findings, Input, named};
 use super::record::{Key, Record};
 use super::study::{CellFile, Study};
 use super::{datasets, seeds};
@@ -41,7 +41,7 @@ pub fn run(study: &Study, data: &Path, log: &Log) -> Result<()> {
     let populations: Vec<Population> = study
         .cells
         .par_iter()
-        .map(|cell| datasets::load(&cell.dataset, data))
+        .map(|cell| population(cell, data))
         .collect::<Result<_>>()?;
     let tasks = tasks(study, &populations, log)?;
     let count = tasks.iter().map(|task| task.pending.len()).sum::<usize>();
@@ -54,6 +54,24 @@ pub fn run(study: &Study, data: &Path, log: &Log) -> Result<()> {
         .try_for_each(|task| run_task(study, &populations[task.population], task, log, &bar));
     bar.finish_and_clear();
     done
+}
+
+/// The population of a cell, with the answers to its further questions.
+fn population(cell: &CellFile, data: &Path) -> Result<Population> {
+    let mut population = datasets::load(&cell.dataset, data)?;
+    (population.ask(&cell.further)).with_context(|| format!("dataset {}", cell.dataset))?;
+    Ok(population)
+}
+
+/// The questions of some targets, each once.
+fn questions(targets: &[Target]) -> Vec<Question> {
+    let mut questions = Vec::new();
+    for target in targets {
+        if !questions.contains(&target.question) {
+            questions.push(target.question);
+        }
+    }
+    questions
 }
 
 /// The tasks, shuffled (always alike): so the time left is told from a mixture of all cells, and rows
@@ -127,6 +145,7 @@ fn run_task(
 ) -> Result<()> {
     let sample = population.sample(task.n, task.repetition, task.seed);
     let settings = study.settings();
+    let questions = questions(&sample.targets);
     for pending in &task.pending {
         let start = Instant::now();
         // Variants of a mechanism see the same noise.
@@ -138,6 +157,7 @@ fn run_task(
             squares: &population.squares,
             rows: &sample.rows,
             estimand: population.estimand,
+            questions: &questions,
             budget: pending.epsilon.map(|epsilon| Budget {
                 epsilon,
                 delta: (task.n as f64).powi(-2),
@@ -146,7 +166,10 @@ fn run_task(
         };
         let outcome = named(&pending.key.mechanism)?.run(&input, &settings);
         let outcome = outcome.and_then(|found| {
-            ensure!(!found.is_empty(), "none of the study's estimators");
+            ensure!(
+                !found.estimates.is_empty(),
+                "none of the study's estimators"
+            );
             Ok(found)
         });
         let template = Record {
@@ -162,34 +185,38 @@ fn run_task(
     Ok(())
 }
 
-/// The rows of one run: every estimate against every target, or one row that says why there is none.
-fn group(outcome: Result<Vec<Estimated>>, targets: &[Target], template: &Record) -> Vec<Record> {
+/// The rows of one run: every estimate against every target of its question, or one row that says why there is none.
+fn group(outcome: Result<Findings>, targets: &[Target], template: &Record) -> Vec<Record> {
     let row = |estimated: &Estimated, target: &Target| Record {
         estimator: estimated.estimator.clone(),
-        target: target.name.into(),
+        estimand: estimand(target.question.estimand).into(),
+        target: target.name.clone(),
         truth: target.value,
         estimate: estimated.estimate,
         interval: estimated.interval,
-        failure: if estimated.estimate.is_finite() {
-            String::new()
-        } else {
-            "not finite".into()
-        },
+        failure: estimated.failure.clone(),
         ..template.clone()
     };
+    let fidelity = (outcome.as_ref().ok()).and_then(|found| found.fidelity);
+    let fidelity = fidelity.map_or([f64::NAN; 2], |f| [f.one_way, f.two_way]);
     let mut group: Vec<Record> = match outcome {
         Err(error) => vec![Record {
             failure: format!("{error:#}"),
             ..template.clone()
         }],
         Ok(found) => found
+            .estimates
             .iter()
-            .flat_map(|estimated| targets.iter().map(|target| row(estimated, target)))
+            .flat_map(|estimated| {
+                let answered = (targets.iter()).filter(|t| t.question == estimated.question);
+                answered.map(|target| row(estimated, target))
+            })
             .collect(),
     };
     let rows = group.len();
     for (index, record) in group.iter_mut().enumerate() {
         record.place = [index + 1, rows];
+        record.fidelity = fidelity;
     }
     group
 }

@@ -28,9 +28,33 @@ pub struct Cell {
 }
 
 impl Cell {
+    /// Of an estimator of a mechanism at a budget; `epsilon` 0 for what is not private.
+    pub fn new(
+        dataset: &str,
+        n: usize,
+        target: &str,
+        epsilon: f64,
+        mechanism: &str,
+        estimator: &str,
+    ) -> Cell {
+        Cell {
+            dataset: dataset.into(),
+            n,
+            target: target.into(),
+            epsilon_bits: epsilon.to_bits(),
+            mechanism: mechanism.into(),
+            estimator: estimator.into(),
+        }
+    }
+
     /// Epsilon; none of what is not private.
     pub fn epsilon(&self) -> Option<f64> {
         (self.epsilon_bits != 0).then(|| f64::from_bits(self.epsilon_bits))
+    }
+
+    /// Whether it is about the dataset's own target, the first of those that every table has.
+    pub fn is_of_main_target(&self) -> bool {
+        ["population", "functional"].contains(&self.target.as_str())
     }
 
     /// The cell of the non-private regression on the same tables.
@@ -57,6 +81,10 @@ pub struct Statistics {
     pub coverage: Measured,
     /// Median width.
     pub width: Measured,
+    /// Mean total variation of the synthetic tables' marginals of one and of two columns; NaN where there are none.
+    pub fidelity: [Measured; 2],
+    /// The RMSE of answering 0 whatever the data.
+    pub zero: f64,
     /// Mean seconds per run of the mechanism.
     pub seconds: f64,
 }
@@ -128,6 +156,7 @@ fn statistics(group: &[&Record]) -> Statistics {
         .map(|r| r.interval[1] - r.interval[0])
         .collect();
     widths.sort_by(f64::total_cmp);
+    let truths = valid.iter().map(|record| record.truth);
     let seconds: Vec<f64> = group.iter().map(|record| record.seconds).collect();
     Statistics {
         repetitions: valid.len(),
@@ -136,21 +165,31 @@ fn statistics(group: &[&Record]) -> Statistics {
             value: rmse,
             error: standard_deviation(&squares) / (2.0 * rmse * r.sqrt()),
         },
-        bias: Measured {
-            value: mean(&errors),
-            error: standard_deviation(&errors) / r.sqrt(),
-        },
+        bias: mean_of(&errors),
         coverage: Measured {
             value: covered,
             error: (covered * (1.0 - covered) / r).sqrt(),
         },
         width: median(&widths),
+        fidelity: [0, 1].map(|ways| {
+            let values: Vec<f64> = valid.iter().map(|record| record.fidelity[ways]).collect();
+            mean_of(&values)
+        }),
+        zero: mean(&truths.map(|truth| truth * truth).collect::<Vec<_>>()).sqrt(),
         seconds: mean(&seconds),
     }
 }
 
 fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// A mean with its error.
+fn mean_of(values: &[f64]) -> Measured {
+    Measured {
+        value: mean(values),
+        error: standard_deviation(values) / (values.len() as f64).sqrt(),
+    }
 }
 
 fn standard_deviation(values: &[f64]) -> f64 {
@@ -220,6 +259,7 @@ mod tests {
         assert!((found.rmse.error - 3f64.sqrt() / (4.0 * 1.5f64.sqrt())).abs() < 1e-12);
         assert_eq!(found.coverage.value, 0.75);
         assert_eq!(found.width.value, 2.0);
+        assert_eq!(found.zero, 1.0);
     }
 
     /// The errors themselves: over 400 studies of 100 normal estimates the spread of RMSE, bias and

@@ -53,6 +53,9 @@ pub struct CellFile {
     pub epsilons: Option<Vec<f64>>,
     /// In the place of the study's.
     pub mechanisms: Option<Vec<String>>,
+    /// What else is asked of each table, and of each release: `att`, or a covariate whose levels are subgroups.
+    #[serde(default)]
+    pub further: Vec<String>,
 }
 
 impl Study {
@@ -136,6 +139,8 @@ cells:
             include_str!("../default.yaml"),
             include_str!("../quick.yaml"),
             include_str!("../tuning.yaml"),
+            include_str!("../main-table.yaml"),
+            include_str!("../ablations.yaml"),
         ] {
             Study::parse(text).unwrap();
         }

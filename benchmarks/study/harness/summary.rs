@@ -2,6 +2,8 @@
 
 use super::compare;
 use super::datasets;
+use super::fidelity_table;
+use super::main_table;
 use super::population::Population;
 use super::statistics::{Cell, Measured, Statistics};
 use super::study::Study;
@@ -25,6 +27,8 @@ pub fn page(
     if let Some(bars) = bars {
         page += &compare::section(cells, bars);
     }
+    page.extend(main_table::section(cells));
+    page.extend(fidelity_table::section(cells));
     for cell in &study.cells {
         let population = datasets::load(&cell.dataset, data)?;
         page += &about(&population);

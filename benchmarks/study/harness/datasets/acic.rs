@@ -74,10 +74,11 @@ fn laws(file: &DataFile, size: usize) -> Result<Vec<Law>> {
             let rows = start..start + size;
             let means = [mu0[rows.clone()].to_vec(), mu1[rows.clone()].to_vec()];
             let effects = means[1].iter().zip(&means[0]).map(|(one, zero)| one - zero);
-            let targets = vec![Target {
-                name: "population",
-                value: effects.sum::<f64>() / size as f64,
-            }];
+            let targets = vec![Target::of_everyone(
+                Estimand::Ate,
+                "population",
+                effects.sum::<f64>() / size as f64,
+            )];
             let recorded = treatment
                 .get(rows.clone())
                 .context("a short file")?

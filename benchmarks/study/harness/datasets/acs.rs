@@ -145,10 +145,11 @@ fn law(outcome: &str, workers: &Workers) -> Law {
             bounds: (0.0, 200_000.0),
         }
     };
-    let targets = vec![Target {
-        name: "population",
-        value: outcomes.average_effect(count),
-    }];
+    let targets = vec![Target::of_everyone(
+        Estimand::Ate,
+        "population",
+        outcomes.average_effect(count),
+    )];
     let propensity = (0..count).map(|i| workers.propensity(i)).collect();
     Law {
         assignment: Assignment::Propensity(propensity),

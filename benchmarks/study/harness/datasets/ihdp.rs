@@ -79,7 +79,7 @@ fn law(means: [Vec<f64>; 2], treat: &[u16]) -> Law {
         bounds: BOUNDS,
     };
     let clipped = outcomes.average_effect(size);
-    let target = |name, value| Target { name, value };
+    let target = |name, value| Target::of_everyone(Estimand::Ate, name, value);
     Law {
         assignment: Assignment::Recorded(treat.to_vec()),
         outcomes,

@@ -81,10 +81,11 @@ pub fn experiment(data: &Path) -> Result<Population> {
     let mut men = Men::default();
     let file = DataFile::read(&data.join("lalonde/nsw_dw.csv"))?;
     men.add(&schema, &file, &[0, 1])?;
-    let targets = vec![Target {
-        name: "population",
-        value: men.difference_in_means(),
-    }];
+    let targets = vec![Target::of_everyone(
+        Estimand::Ate,
+        "population",
+        men.difference_in_means(),
+    )];
     let units = CodedRows::of_units(&schema, &men.cells)?;
     Ok(Population {
         name: String::new(),
@@ -123,7 +124,7 @@ pub fn observational(controls: &str, data: &Path) -> Result<Population> {
     let squares = vec!["age".to_owned()];
     let functional = floor::regression(&rows, &schema, &squares, Estimand::Att)
         .context("the regression on the whole file")?;
-    let target = |name, value| Target { name, value };
+    let target = |name, value| Target::of_everyone(Estimand::Att, name, value);
     let targets = vec![
         target("functional", functional.value),
         target("experiment", experiment.difference_in_means()),

@@ -20,7 +20,8 @@ use std::path::Path;
 pub const NAMES: &str = "acs-binary-K and acs-dollars-K (K = 5, 10, 20, 40), ihdp, ihdp-tame, acic, acic-S \
     (S = 1..20), acic-causallib, twins, twins-randomised, lalonde-dw, lalonde-cps3, lalonde-psid3, simulated-binary-R, \
     simulated-normal-R and simulated-lognormal-R (R = 0, 30, 50, the correlation in percent), \
-    tuning-binary, tuning-normal, tuning-lognormal";
+    overlap-binary-S, overlap-normal-S and overlap-lognormal-S (S the strength of assignment in percent; 70 in the \
+    simulated ones), tuning-binary, tuning-normal, tuning-lognormal";
 
 /// The population of a name.
 ///
@@ -47,6 +48,13 @@ pub fn load(name: &str, data: &Path) -> Result<Population> {
             simulated::population(
                 outcome,
                 simulated::Recipe::study(f64::from(percent) / 100.0),
+            )
+        }
+        ["overlap", outcome, percent] => {
+            let percent: u32 = percent.parse().context("the strength is no number")?;
+            simulated::population(
+                outcome,
+                simulated::Recipe::overlap(f64::from(percent) / 100.0),
             )
         }
         ["tuning", outcome] => simulated::population(outcome, simulated::Recipe::tuning()),

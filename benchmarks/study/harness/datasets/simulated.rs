@@ -64,6 +64,15 @@ impl Recipe {
         }
     }
 
+    /// As those in the bars, of correlation .3, with another strength of the propensity's index: the stronger, the
+    /// less treated and untreated overlap.
+    pub fn overlap(confounding: f64) -> Recipe {
+        Recipe {
+            confounding,
+            ..Recipe::study(0.3)
+        }
+    }
+
     /// Of the populations on which constants are chosen.
     pub fn tuning() -> Recipe {
         Recipe {
@@ -100,10 +109,11 @@ pub fn population(outcome: &str, recipe: Recipe) -> Result<Population> {
     let prognosis = index(&scores, &mut random);
     let outcomes = outcomes(outcome, &recipe, &prognosis, &scores[0]);
     let propensity = |index: &f64| logistic(-0.3 + recipe.confounding * index).clamp(0.05, 0.95);
-    let targets = vec![Target {
-        name: "population",
-        value: outcomes.average_effect(UNITS),
-    }];
+    let targets = vec![Target::of_everyone(
+        Estimand::Ate,
+        "population",
+        outcomes.average_effect(UNITS),
+    )];
     let law = Law {
         assignment: Assignment::Propensity(treatment.iter().map(propensity).collect()),
         outcomes,

@@ -33,10 +33,11 @@ pub fn population(randomised: bool, data: &Path) -> Result<Population> {
     let file = DataFile::read(&data.join("twins/twins_11984.csv.gz"))?;
     let units = covariates(&schema, &file)?;
     let outcomes = Outcomes::Recorded([file.numbers("y0")?, file.numbers("y1")?]);
-    let targets = vec![Target {
-        name: "population",
-        value: outcomes.average_effect(units.table.rows),
-    }];
+    let targets = vec![Target::of_everyone(
+        Estimand::Ate,
+        "population",
+        outcomes.average_effect(units.table.rows),
+    )];
     let propensity = if randomised {
         vec![0.5; units.table.rows]
     } else {

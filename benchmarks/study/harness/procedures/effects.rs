@@ -1,11 +1,10 @@
 //! Adjusted effects: the whole budget on the effects part of the causal workload.
 
 use super::measuring;
-use super::{Estimated, Input, Procedure, Settings};
+use super::{Estimated, Findings, Input, Procedure, Settings};
 use anyhow::{Context, Result, bail};
 use dpcausal::estimate::adjusted::Constants;
 use dpcausal::estimate::{self, Estimator, Request, RuleKind};
-use dpcausal::release::CheckedRelease;
 
 /// The procedure.
 pub struct Effects {
@@ -51,15 +50,13 @@ impl Effects {
 }
 
 impl Procedure for Effects {
-    fn run(&self, input: &Input, settings: &Settings) -> Result<Vec<Estimated>> {
+    fn run(&self, input: &Input, settings: &Settings) -> Result<Findings> {
         let workload = format!(
             "format: dpcausal.workload/1\nmechanism: causal\neffects: {{share: 1, squares: [{}], keep: {}}}",
             input.squares.join(", "),
             self.keep
         );
-        let (plan, file) = measuring::plan(input, &workload)?;
-        let text = measuring::release(input, &plan, file)?.to_json();
-        let release = CheckedRelease::parse(&text, "the release")?;
+        let release = measuring::checked_release(input, &workload)?;
         let all = [
             ("adjusted", Estimator::Adjusted),
             ("gram", Estimator::Gram),
@@ -76,12 +73,11 @@ impl Procedure for Effects {
                 groups: vec![],
             };
             let analysis = estimate::from_effects(&release, &request, &self.constants, input.seed)?;
-            found.extend(analysis.effects.iter().map(|effect| Estimated {
-                estimator: (*name).into(),
-                estimate: effect.estimate,
-                interval: effect.interval,
+            found.extend(analysis.effects.iter().map(|effect| {
+                let found = (effect.estimate, effect.interval);
+                Estimated::of(name, input.main_question(), Ok(found))
             }));
         }
-        Ok(found)
+        Ok(found.into())
     }
 }

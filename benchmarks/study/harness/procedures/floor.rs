@@ -16,7 +16,8 @@
 //! square; an ordered one is linear in its rank; any other has an indicator per level but the first.
 
 use super::super::coding::CodedRows;
-use super::{Estimated, Input, Procedure, Settings, normal};
+use super::super::population::Question;
+use super::{Findings, Input, Procedure, Settings, normal};
 use anyhow::{Context, Result, bail, ensure};
 use dpcausal::estimate::{Estimand, Estimator, Options, Rows, estimate};
 use dpcausal::schema::{Kind, Schema};
@@ -35,11 +36,13 @@ impl Procedure for Floor {
         false
     }
 
-    fn run(&self, input: &Input, settings: &Settings) -> Result<Vec<Estimated>> {
+    fn run(&self, input: &Input, settings: &Settings) -> Result<Findings> {
         let mut found = Vec::new();
         if settings.wants("regression") {
-            let fit = regression(input.rows, input.schema, input.squares, input.estimand)?;
-            found.push(normal("regression", fit.value, fit.variance));
+            for &question in input.questions {
+                let fit = answer(input, question)?;
+                found.push(normal("regression", question, fit.value, fit.variance));
+            }
         }
         if settings.wants("difference-in-means") {
             let difference = estimate(
@@ -53,12 +56,27 @@ impl Procedure for Floor {
             )?;
             found.push(normal(
                 "difference-in-means",
+                input.main_question(),
                 difference.value,
                 difference.variance,
             ));
         }
-        Ok(found)
+        Ok(found.into())
     }
+}
+
+/// The regression on everyone, or on the rows of a subgroup.
+fn answer(input: &Input, question: Question) -> Result<Fit> {
+    let on = |rows| regression(rows, input.schema, input.squares, question.estimand);
+    let Some(group) = question.group else {
+        return on(input.rows);
+    };
+    let codes = input.rows.table.codes[group.column].as_ref();
+    let codes = codes.context("a covariate that is not coded")?;
+    let members: Vec<usize> = (0..codes.len())
+        .filter(|&row| codes[row] == group.code)
+        .collect();
+    on(&input.rows.select(&members))
 }
 
 /// An estimate and its variance.

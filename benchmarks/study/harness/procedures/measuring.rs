@@ -4,7 +4,7 @@ use super::{Budget, Input};
 use anyhow::{Context, Result};
 use dpcausal::measure::{self, Counted, Documents, Guarantee, Plan};
 use dpcausal::privacy::{self, Authorisation, Confidential, NoiseSource, ReleaseId};
-use dpcausal::release::Release;
+use dpcausal::release::{CheckedRelease, Release};
 use dpcausal::table::Counter;
 use dpcausal::workload::{Workload, WorkloadFile};
 
@@ -19,6 +19,16 @@ pub fn plan(input: &Input, workload: &str) -> Result<(Plan, WorkloadFile)> {
     let (workload, file) = Workload::parse(workload, "the study's workload", input.schema)?;
     let guarantee = Guarantee::new(privacy::Budget::approximate(epsilon, delta)?, input.schema);
     Ok((Plan::new(input.schema.clone(), workload, guarantee)?, file))
+}
+
+/// The release of a workload at the input's whole budget, read back as its users read it.
+///
+/// # Errors
+/// As [`plan`] and [`release`].
+pub fn checked_release(input: &Input, workload: &str) -> Result<CheckedRelease> {
+    let (plan, file) = plan(input, workload)?;
+    let text = release(input, &plan, file)?.to_json();
+    Ok(CheckedRelease::parse(&text, "the release")?)
 }
 
 /// Carries out a plan on the input's table.

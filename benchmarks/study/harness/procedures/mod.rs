@@ -5,10 +5,14 @@
 mod effects;
 pub mod floor;
 mod measuring;
+mod microdata;
 mod noisy_difference;
 mod star;
+mod workload;
 
 use super::coding::CodedRows;
+use super::fidelity::Fidelity;
+use super::population::Question;
 use anyhow::{Result, bail, ensure};
 use dpcausal::estimate::Estimand;
 use dpcausal::schema::{Schema, SchemaFile};
@@ -25,10 +29,20 @@ pub struct Input<'a> {
     pub rows: &'a CodedRows,
     /// The effect to estimate.
     pub estimand: Estimand,
+    /// All that is asked, of which the effect to estimate is one. Procedures that know no further questions answer
+    /// that one.
+    pub questions: &'a [Question],
     /// What may be spent; nothing for procedures that are not private.
     pub budget: Option<Budget>,
     /// Fixes all randomness.
     pub seed: u64,
+}
+
+impl Input<'_> {
+    /// The effect to estimate, on everyone.
+    fn main_question(&self) -> Question {
+        Question::of_everyone(self.estimand)
+    }
 }
 
 /// An (epsilon, delta) guarantee, by add-remove adjacency.
@@ -43,10 +57,54 @@ pub struct Budget {
 pub struct Estimated {
     /// The estimator's name.
     pub estimator: String,
-    /// The estimate.
+    /// What it answers.
+    pub question: Question,
+    /// The estimate; NaN where there is none.
     pub estimate: f64,
     /// The interval's ends.
     pub interval: [f64; 2],
+    /// Why there is no estimate; empty where there is one.
+    pub failure: String,
+}
+
+impl Estimated {
+    /// An estimate with its interval, or the reason why there is none.
+    fn of(
+        estimator: &str,
+        question: Question,
+        found: Result<(f64, [f64; 2]), String>,
+    ) -> Estimated {
+        let (estimate, interval, failure) = match found {
+            Ok((estimate, interval)) if estimate.is_finite() => (estimate, interval, String::new()),
+            Ok(_) => (f64::NAN, [f64::NAN; 2], "not finite".into()),
+            Err(reason) => (f64::NAN, [f64::NAN; 2], reason),
+        };
+        Estimated {
+            estimator: estimator.into(),
+            question,
+            estimate,
+            interval,
+            failure,
+        }
+    }
+}
+
+/// What a procedure finds on one table.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Findings {
+    /// The estimates, in a fixed order.
+    pub estimates: Vec<Estimated>,
+    /// How faithful the synthetic microdata are, where there are any.
+    pub fidelity: Option<Fidelity>,
+}
+
+impl From<Vec<Estimated>> for Findings {
+    fn from(estimates: Vec<Estimated>) -> Findings {
+        Findings {
+            estimates,
+            fidelity: None,
+        }
+    }
 }
 
 /// The settings that procedures share.
@@ -71,14 +129,15 @@ pub trait Procedure: Sync {
         true
     }
 
-    /// The estimates, at least one, in a fixed order.
+    /// The estimates, at least one.
     ///
     /// # Errors
     /// Where there is no estimate. The study counts it as a failure and goes on.
-    fn run(&self, input: &Input, settings: &Settings) -> Result<Vec<Estimated>>;
+    fn run(&self, input: &Input, settings: &Settings) -> Result<Findings>;
 }
 
-/// The procedure of a name: `effects+prior_scale=0.1` is `effects` with that constant of its fit.
+/// The procedure of a name: `effects+prior_scale=0.1` is `effects` with that constant of its fit; the name of a
+/// workload file, such as `mst` or `aim+rounds=50`, is its [microdata](microdata).
 ///
 /// # Errors
 /// Where there is none.
@@ -87,17 +146,26 @@ pub fn named(name: &str) -> Result<Box<dyn Procedure>> {
     let base = parts.next().unwrap_or_default();
     let settings: Vec<&str> = parts.collect();
     ensure!(
-        settings.is_empty() || base == "effects",
-        "{base} has no constants; only effects does"
+        !name.contains(','),
+        "{name:?}: a comma would part the fields of the results"
+    );
+    let has_settings = !["floor", "star", "noisy-difference"].contains(&base);
+    ensure!(
+        settings.is_empty() || has_settings,
+        "{base} has nothing to set"
     );
     Ok(match base {
         "floor" => Box::new(floor::Floor),
         "star" => Box::new(star::Star),
         "effects" => Box::new(effects::Effects::with(&settings)?),
         "noisy-difference" => Box::new(noisy_difference::NoisyDifference),
-        _ => bail!(
-            "there is no mechanism {name:?}; there are floor, effects, star and noisy-difference"
-        ),
+        _ => match workload::Variant::named(base, &settings)? {
+            Some(variant) => Box::new(microdata::Microdata::new(variant)),
+            None => bail!(
+                "there is no mechanism {name:?}; there are floor, effects, star, noisy-difference and the names of \
+                 the workload files"
+            ),
+        },
     })
 }
 
@@ -105,11 +173,8 @@ pub fn named(name: &str) -> Result<Box<dyn Procedure>> {
 pub const NORMAL_95: f64 = 1.959_963_984_540_054;
 
 /// An estimate with a normal interval.
-fn normal(estimator: &str, estimate: f64, variance: f64) -> Estimated {
+fn normal(estimator: &str, question: Question, estimate: f64, variance: f64) -> Estimated {
     let half = NORMAL_95 * variance.sqrt();
-    Estimated {
-        estimator: estimator.into(),
-        estimate,
-        interval: [estimate - half, estimate + half],
-    }
+    let found = (estimate, [estimate - half, estimate + half]);
+    Estimated::of(estimator, question, Ok(found))
 }

@@ -6,7 +6,7 @@
 //! outcome a twentieth of the budget goes to `sum Y (1 - Y)`, from which the outcome's variance follows.
 
 use super::measuring;
-use super::{Estimated, Input, Procedure, Settings, normal};
+use super::{Findings, Input, Procedure, Settings, normal};
 use anyhow::{Context, Result, ensure};
 use dpcausal::privacy::{Cost, GaussianMechanism};
 use dpcausal::release::Measurement;
@@ -30,7 +30,7 @@ const LEAST_VARIANCE: f64 = 0.001;
 pub struct NoisyDifference;
 
 impl Procedure for NoisyDifference {
-    fn run(&self, input: &Input, _: &Settings) -> Result<Vec<Estimated>> {
+    fn run(&self, input: &Input, _: &Settings) -> Result<Findings> {
         let measured = measure(input)?;
         let find = |name: &str| measured.iter().find(|m| m.name == name);
         let moments = find("hub:moments").context("no moments")?;
@@ -50,11 +50,12 @@ impl Procedure for NoisyDifference {
             variance += of_outcome / n + noise * (mean * mean + (1.0 - mean).powi(2)) / (n * n);
         }
         let (_, width) = input.schema.outcome_range();
-        Ok(vec![normal(
+        Ok(Findings::from(vec![normal(
             "difference-in-means",
+            input.main_question(),
             width * value,
             width * width * variance,
-        )])
+        )]))
     }
 }
 

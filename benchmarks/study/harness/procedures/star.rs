@@ -1,12 +1,11 @@
 //! The star: the causal workload without pairs, measured, calibrated, and read by the moment route.
 
 use super::measuring;
-use super::{Estimated, Input, Procedure, Settings};
+use super::{Estimated, Findings, Input, Procedure, Settings};
 use anyhow::{Result, ensure};
 use dpcausal::estimate::{self, Estimator, Request, RuleKind};
 use dpcausal::impute::{BaseFit, Kappa};
 use dpcausal::model::Released;
-use dpcausal::release::CheckedRelease;
 
 const WORKLOAD: &str = "
 format: dpcausal.workload/1
@@ -22,10 +21,8 @@ blocks:
 pub struct Star;
 
 impl Procedure for Star {
-    fn run(&self, input: &Input, settings: &Settings) -> Result<Vec<Estimated>> {
-        let (plan, file) = measuring::plan(input, WORKLOAD)?;
-        let text = measuring::release(input, &plan, file)?.to_json();
-        let release = CheckedRelease::parse(&text, "the release")?;
+    fn run(&self, input: &Input, settings: &Settings) -> Result<Findings> {
+        let release = measuring::checked_release(input, WORKLOAD)?;
         let released = Released::new(&release)?;
         let fit = BaseFit::new(released, &mut |_, _| ())?;
         ensure!(
@@ -57,12 +54,11 @@ impl Procedure for Star {
                 &request,
                 input.seed,
             )?;
-            found.extend(analysis.effects.iter().map(|effect| Estimated {
-                estimator: (*name).into(),
-                estimate: effect.estimate,
-                interval: effect.interval,
+            found.extend(analysis.effects.iter().map(|effect| {
+                let found = (effect.estimate, effect.interval);
+                Estimated::of(name, input.main_question(), Ok(found))
             }));
         }
-        Ok(found)
+        Ok(found.into())
     }
 }
