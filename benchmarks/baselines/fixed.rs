@@ -28,7 +28,9 @@ pub fn tree(data: &Coded, entropy_weight: f64) -> Problem {
     for (_, pair) in pairs {
         let [from, to] = [part[pair[0]], part[pair[1]]];
         if from != to {
-            part.iter_mut().filter(|p| **p == from).for_each(|p| *p = to);
+            part.iter_mut()
+                .filter(|p| **p == from)
+                .for_each(|p| *p = to);
             edges.push(pair);
         }
     }
@@ -45,9 +47,21 @@ fn problem(data: &Coded, pairs: &[Vec<usize>], entropy_weight: f64) -> Problem {
     let measurements = sets.iter().map(|set| {
         let counts = counts(data, set).into_iter();
         Measurement {
-            name: set.iter().map(|&c| data.names[c].as_str()).collect::<Vec<_>>().join("*"),
-            axes: set.iter().map(|&variable| MeasuredAxis { variable, map: AxisMap::Identity }).collect(),
-            values: counts.map(|count| count + noise.sample(&mut random)).collect(),
+            name: set
+                .iter()
+                .map(|&c| data.names[c].as_str())
+                .collect::<Vec<_>>()
+                .join("*"),
+            axes: set
+                .iter()
+                .map(|&variable| MeasuredAxis {
+                    variable,
+                    map: AxisMap::Identity,
+                })
+                .collect(),
+            values: counts
+                .map(|count| count + noise.sample(&mut random))
+                .collect(),
             sigma,
         }
     });
@@ -62,10 +76,15 @@ fn problem(data: &Coded, pairs: &[Vec<usize>], entropy_weight: f64) -> Problem {
 }
 
 fn counts(data: &Coded, set: &[usize]) -> Vec<f64> {
-    let columns: Vec<&[u16]> = set.iter().map(|&c| data.table.codes[c].as_deref().expect("codes")).collect();
+    let columns: Vec<&[u16]> = set
+        .iter()
+        .map(|&c| data.table.codes[c].as_deref().expect("codes"))
+        .collect();
     let mut counts = vec![0.0; set.iter().map(|&c| data.sizes[c]).product()];
     for row in 0..data.table.rows {
-        let cell = |cell: usize, (codes, &c): (&&[u16], &usize)| cell * data.sizes[c] + usize::from(codes[row]);
+        let cell = |cell: usize, (codes, &c): (&&[u16], &usize)| {
+            cell * data.sizes[c] + usize::from(codes[row])
+        };
         counts[columns.iter().zip(set).fold(0, cell)] += 1.0;
     }
     counts
@@ -73,7 +92,13 @@ fn counts(data: &Coded, set: &[usize]) -> Vec<f64> {
 
 /// The L1 distance of a pair's counts from those of independent columns.
 fn dependence(data: &Coded, pair: &[usize]) -> f64 {
-    let (joint, first, second) = (counts(data, pair), counts(data, &pair[..1]), counts(data, &pair[1..]));
-    let expected = first.iter().flat_map(|a| second.iter().map(move |b| a * b / data.table.rows as f64));
+    let (joint, first, second) = (
+        counts(data, pair),
+        counts(data, &pair[..1]),
+        counts(data, &pair[1..]),
+    );
+    let expected = first
+        .iter()
+        .flat_map(|a| second.iter().map(move |b| a * b / data.table.rows as f64));
     joint.iter().zip(expected).map(|(x, e)| (x - e).abs()).sum()
 }

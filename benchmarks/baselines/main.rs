@@ -19,16 +19,23 @@ fn main() {
         .build_global()
         .expect("one thread");
     // Cargo adds `--bench`.
-    let arguments: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with("--")).collect();
+    let arguments: Vec<String> = std::env::args()
+        .skip(1)
+        .filter(|a| !a.starts_with("--"))
+        .collect();
     let number = |at: usize, default: usize| {
-        arguments.get(at).map_or(default, |text| text.parse().expect("a number"))
+        arguments
+            .get(at)
+            .map_or(default, |text| text.parse().expect("a number"))
     };
     let folder = || Path::new(arguments.get(1).expect("the folder of Adult"));
     match arguments.first().map(String::as_str) {
         Some("wide") => wide(number(1, 100), number(2, 100_000), number(3, 3)),
         Some("fit") => fit(&tables::adult(folder())),
         Some(mechanism) => mechanisms(&tables::adult(folder()), mechanism, number(2, 5)),
-        None => eprintln!("mst|aim-2|aim-3|mwem FOLDER [RUNS], fit FOLDER, wide [COLUMNS] [ROWS] [DEGREE]"),
+        None => eprintln!(
+            "mst|aim-2|aim-3|mwem FOLDER [RUNS], fit FOLDER, wide [COLUMNS] [ROWS] [DEGREE]"
+        ),
     }
 }
 
@@ -44,7 +51,8 @@ fn mechanisms(data: &Coded, mechanism: &str, runs: usize) {
     for seed in 1..=runs as u64 {
         let run = release::run(data, &document(mechanism), seed);
         let peak = peak_megabytes();
-        let [one, two, three] = [1, 2, 3].map(|degree| variation::mean(data, &run.synthetic, degree));
+        let [one, two, three] =
+            [1, 2, 3].map(|degree| variation::mean(data, &run.synthetic, degree));
         println!(
             "{}",
             serde_json::json!({
@@ -75,7 +83,10 @@ fn wide(columns: usize, rows: usize, degree: usize) {
 
 fn fit(data: &Coded) {
     for entropy in [1e-2, 1e-3, 1e-4, 1e-5] {
-        for (name, problem) in [("star", fixed::star(data, entropy)), ("tree", fixed::tree(data, entropy))] {
+        for (name, problem) in [
+            ("star", fixed::star(data, entropy)),
+            ("tree", fixed::tree(data, entropy)),
+        ] {
             fit_one(name, problem);
         }
     }
@@ -85,11 +96,18 @@ fn fit_one(name: &str, problem: Problem) {
     let weight = problem.entropy_weight;
     let start = cpu_seconds();
     let calibrator = Calibrator::new(problem).expect("a problem");
-    let settings = Settings { tolerance: 1e-6, max_evaluations: 20_000 };
-    let fit = calibrator.calibrate(&calibrator.targets(), &settings, &mut |_, _| ()).expect("a fit");
+    let settings = Settings {
+        tolerance: 1e-6,
+        max_evaluations: 20_000,
+    };
+    let fit = calibrator
+        .calibrate(&calibrator.targets(), &settings, &mut |_, _| ())
+        .expect("a fit");
     println!(
         "{name} g {weight} loss {} gap {} evaluations {} cpu {}",
-        fit.diagnostics.chi_square / 2.0, fit.diagnostics.duality_gap, fit.diagnostics.evaluations,
+        fit.diagnostics.chi_square / 2.0,
+        fit.diagnostics.duality_gap,
+        fit.diagnostics.evaluations,
         cpu_seconds() - start
     );
 }

@@ -40,7 +40,8 @@ fn add(table: &CodedTable, data: &Coded, set: &[usize], sign: f64, cells: &mut [
         })
         .collect();
     for row in 0..table.rows {
-        let cell = |cell: usize, (codes, size): &(&[u16], usize)| cell * size + usize::from(codes[row]);
+        let cell =
+            |cell: usize, (codes, size): &(&[u16], usize)| cell * size + usize::from(codes[row]);
         cells[columns.iter().fold(0, cell)] += share;
     }
 }

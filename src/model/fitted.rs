@@ -134,14 +134,14 @@ impl Model {
         Ok(map.apply(table).iter().map(|p| p * self.total).collect())
     }
 
-    fn factor(&self, clique: usize, values: &[f64]) -> Result<Factor, ModelError> {
+    pub(super) fn factor(&self, clique: usize, values: &[f64]) -> Result<Factor, ModelError> {
         let variables = self.junction_tree().cliques()[clique].clone();
         Factor::new(self.domain(), variables, values.to_vec())
     }
 
     /// The product of a clique's table and its children's messages, summed onto `keep`; each variable
     /// is summed out as early as no later message has it.
-    fn combine(
+    pub(super) fn combine(
         &self,
         table: Factor,
         messages: Vec<Factor>,

@@ -37,8 +37,8 @@ mod gap;
 mod mst;
 mod mwem;
 mod plan;
-mod room;
 mod rounds;
+mod scoring;
 #[cfg(test)]
 mod tests;
 
