@@ -10,14 +10,14 @@ use rand_distr::{Distribution, Normal};
 const RHO: f64 = 0.0149731;
 
 /// All single columns and the pairs of the last column with every other.
-pub fn star(data: &Coded, entropy_weight: f64) -> Problem {
+pub fn star(data: &Coded) -> Problem {
     let last = data.sizes.len() - 1;
     let pairs: Vec<Vec<usize>> = (0..last).map(|column| vec![column, last]).collect();
-    problem(data, &pairs, entropy_weight)
+    problem(data, &pairs)
 }
 
 /// All single columns and the spanning tree of the pairs that are furthest, in L1, from independence.
-pub fn tree(data: &Coded, entropy_weight: f64) -> Problem {
+pub fn tree(data: &Coded) -> Problem {
     let columns = data.sizes.len();
     let all = (0..columns).flat_map(|b| (0..b).map(move |a| vec![a, b]));
     let mut pairs: Vec<(f64, Vec<usize>)> =
@@ -34,11 +34,11 @@ pub fn tree(data: &Coded, entropy_weight: f64) -> Problem {
             edges.push(pair);
         }
     }
-    problem(data, &edges, entropy_weight)
+    problem(data, &edges)
 }
 
 /// All single columns and these pairs, each with an equal part of the budget.
-fn problem(data: &Coded, pairs: &[Vec<usize>], entropy_weight: f64) -> Problem {
+fn problem(data: &Coded, pairs: &[Vec<usize>]) -> Problem {
     let mut sets: Vec<Vec<usize>> = (0..data.sizes.len()).map(|column| vec![column]).collect();
     sets.extend_from_slice(pairs);
     let sigma = (sets.len() as f64 / (2.0 * RHO)).sqrt();
@@ -71,7 +71,7 @@ fn problem(data: &Coded, pairs: &[Vec<usize>], entropy_weight: f64) -> Problem {
         reference: Vec::new(),
         total: data.table.rows as f64,
         max_cells: 1 << 24,
-        entropy_weight,
+        entropy_weight: 1.0,
     }
 }
 
@@ -101,4 +101,25 @@ fn dependence(data: &Coded, pair: &[usize]) -> f64 {
         .iter()
         .flat_map(|a| second.iter().map(move |b| a * b / data.table.rows as f64));
     joint.iter().zip(expected).map(|(x, e)| (x - e).abs()).sum()
+}
+
+/// The problems for another program: for each, names and sizes, and of every measurement its columns, values and sigma.
+pub fn to_json(problems: &[(&str, Problem)]) -> String {
+    let one = |problem: &Problem| {
+        let measurements = problem.measurements.iter().map(|measurement| {
+            let names = measurement.axes.iter().map(|axis| &problem.domain.names()[axis.variable]);
+            serde_json::json!({
+                "columns": names.collect::<Vec<_>>(), "values": measurement.values, "sigma": measurement.sigma,
+            })
+        });
+        serde_json::json!({
+            "names": problem.domain.names(), "sizes": problem.domain.sizes(), "total": problem.total,
+            "measurements": measurements.collect::<Vec<_>>(),
+        })
+    };
+    let by_name: serde_json::Map<String, serde_json::Value> = problems
+        .iter()
+        .map(|(name, problem)| ((*name).to_string(), one(problem)))
+        .collect();
+    serde_json::Value::Object(by_name).to_string()
 }

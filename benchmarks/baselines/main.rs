@@ -1,14 +1,14 @@
 //! MST and AIM on Adult: time, memory and the error of the synthetic table; fits on two fixed problems; AIM on 100
 //! columns.
 
+mod fits;
 mod fixed;
 mod meter;
 mod release;
 mod tables;
 mod variation;
 
-use dpcausal::model::{Calibrator, Problem, Settings};
-use meter::{cpu_seconds, peak_megabytes};
+use meter::peak_megabytes;
 use std::path::Path;
 use tables::Coded;
 
@@ -31,10 +31,27 @@ fn main() {
     let folder = || Path::new(arguments.get(1).expect("the folder of Adult"));
     match arguments.first().map(String::as_str) {
         Some("wide") => wide(number(1, 100), number(2, 100_000), number(3, 3)),
-        Some("fit") => fit(&tables::adult(folder())),
+        Some("fit") => {
+            let real = |at: usize, default: f64| {
+                arguments
+                    .get(at)
+                    .map_or(default, |text| text.parse().expect("a number"))
+            };
+            let default = fits::Schedule::default();
+            let schedule = fits::Schedule {
+                first: real(3, default.first),
+                factor: real(4, default.factor),
+                tolerance: real(5, default.tolerance),
+            };
+            fit(
+                &tables::adult(folder()),
+                arguments.get(2).map(String::as_str),
+                schedule,
+            );
+        }
         Some(mechanism) => mechanisms(&tables::adult(folder()), mechanism, number(2, 5)),
         None => eprintln!(
-            "mst|aim-2|aim-3|mwem FOLDER [RUNS], fit FOLDER, wide [COLUMNS] [ROWS] [DEGREE]"
+            "mst|aim-2|aim-3|mwem FOLDER [RUNS], fit FOLDER [PROBLEMS.json], wide [COLUMNS] [ROWS] [DEGREE]"
         ),
     }
 }
@@ -81,33 +98,15 @@ fn wide(columns: usize, rows: usize, degree: usize) {
     );
 }
 
-fn fit(data: &Coded) {
-    for entropy in [1e-2, 1e-3, 1e-4, 1e-5] {
-        for (name, problem) in [
-            ("star", fixed::star(data, entropy)),
-            ("tree", fixed::tree(data, entropy)),
-        ] {
-            fit_one(name, problem);
+/// Fits both problems, after writing them to `problems.json` in the working folder where asked.
+fn fit(data: &Coded, write_to: Option<&str>, schedule: fits::Schedule) {
+    let problems = [("star", fixed::star(data)), ("tree", fixed::tree(data))];
+    if let Some(path) = write_to {
+        std::fs::write(path, fixed::to_json(&problems)).expect("the problems are written");
+    }
+    for (name, problem) in &problems {
+        for line in fits::compare(name, problem, schedule) {
+            println!("{line}");
         }
     }
-}
-
-fn fit_one(name: &str, problem: Problem) {
-    let weight = problem.entropy_weight;
-    let start = cpu_seconds();
-    let calibrator = Calibrator::new(problem).expect("a problem");
-    let settings = Settings {
-        tolerance: 1e-6,
-        max_evaluations: 20_000,
-    };
-    let fit = calibrator
-        .calibrate(&calibrator.targets(), &settings, &mut |_, _| ())
-        .expect("a fit");
-    println!(
-        "{name} g {weight} loss {} gap {} evaluations {} cpu {}",
-        fit.diagnostics.chi_square / 2.0,
-        fit.diagnostics.duality_gap,
-        fit.diagnostics.evaluations,
-        cpu_seconds() - start
-    );
 }

@@ -384,3 +384,7 @@ impl Calibrator {
 #[cfg(test)]
 #[path = "calibration_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "optimum_tests.rs"]
+mod optimum_tests;
