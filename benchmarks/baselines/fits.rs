@@ -23,8 +23,8 @@ impl Default for Schedule {
     fn default() -> Schedule {
         Schedule {
             first: 1e-2,
-            factor: 0.3,
-            tolerance: 1e-5,
+            factor: 0.5,
+            tolerance: 1e-6,
         }
     }
 }
@@ -33,8 +33,10 @@ impl Default for Schedule {
 /// noise.
 const RELEASE_PULL: f64 = 0.1;
 /// Fits, each from the one before, until the loss moves by less than [`STILL`] of itself.
-const MOST_FITS: usize = 60;
+const MOST_FITS: usize = 40;
 const STILL: f64 = 1e-9;
+/// Below this weight a fit takes more evaluations than several of a larger one.
+const LEAST_WEIGHT: f64 = 1e-3;
 /// What counts as the optimum, relative to the long run's loss.
 const REACHED: f64 = 1e-6;
 
@@ -114,7 +116,7 @@ fn long_run(problem: &Problem, schedule: Schedule) -> Vec<Step> {
         if (last - loss).abs() <= STILL * loss && path.len() > 3 {
             break;
         }
-        weight *= schedule.factor;
+        weight = (weight * schedule.factor).max(LEAST_WEIGHT);
     }
     path
 }
