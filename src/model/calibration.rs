@@ -110,8 +110,18 @@ impl Calibrator {
     /// allocated then), or impossible by its structural zeros.
     pub fn new(problem: Problem) -> Result<Calibrator, ModelError> {
         problem.check()?;
+        let tree = JunctionTree::within(&problem.domain, &problem.sets(), problem.max_cells)?;
+        Calibrator::on_tree(problem, tree)
+    }
+
+    /// As [`Self::new`], on a tree that is planned already; each of the problem's sets must lie within one of its
+    /// cliques.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub(crate) fn on_tree(problem: Problem, tree: JunctionTree) -> Result<Calibrator, ModelError> {
+        problem.check()?;
         let domain = problem.domain.clone();
-        let tree = JunctionTree::plan(&domain, &problem.sets())?;
         let propagation = Propagation::new(&domain, tree, problem.max_cells)?;
         let mut workspace = propagation.workspace();
         for factor in &problem.reference {
@@ -374,3 +384,7 @@ impl Calibrator {
 #[cfg(test)]
 #[path = "calibration_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "optimum_tests.rs"]
+mod optimum_tests;

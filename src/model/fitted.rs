@@ -7,6 +7,10 @@ use super::kronecker::KroneckerMap;
 use super::propagation::Propagation;
 use super::{Domain, Factor, JunctionTree, MeasuredAxis, Measurement, ModelError};
 
+/// The most cells of a table that is stored on the way to a marginal (128 MiB): fewer than products may have, which are
+/// summed as they are made.
+const MOST_STORED: u64 = 1 << 24;
+
 /// What all models of a calibrator share.
 #[derive(Debug)]
 pub(crate) struct Structure {
@@ -134,14 +138,14 @@ impl Model {
         Ok(map.apply(table).iter().map(|p| p * self.total).collect())
     }
 
-    fn factor(&self, clique: usize, values: &[f64]) -> Result<Factor, ModelError> {
+    pub(super) fn factor(&self, clique: usize, values: &[f64]) -> Result<Factor, ModelError> {
         let variables = self.junction_tree().cliques()[clique].clone();
         Factor::new(self.domain(), variables, values.to_vec())
     }
 
     /// The product of a clique's table and its children's messages, summed onto `keep`; each variable
     /// is summed out as early as no later message has it.
-    fn combine(
+    pub(super) fn combine(
         &self,
         table: Factor,
         messages: Vec<Factor>,
@@ -158,14 +162,21 @@ impl Model {
             union.sort_unstable();
             union.dedup();
             self.check_size(&union)?;
-            product = product.contract(message, &needed(&messages[index + 1..]));
+            let needed = needed(&messages[index + 1..]);
+            union.retain(|v| needed.contains(v));
+            self.check_cells(&union, MOST_STORED)?;
+            product = product.contract(message, &needed);
         }
         Ok(product)
     }
 
     pub(crate) fn check_size(&self, variables: &[usize]) -> Result<(), ModelError> {
+        self.check_cells(variables, self.structure.max_cells)
+    }
+
+    fn check_cells(&self, variables: &[usize], limit: u64) -> Result<(), ModelError> {
         let cells = self.domain().cells(variables);
-        let limit = u128::from(self.structure.max_cells);
+        let limit = u128::from(limit);
         if cells <= limit {
             return Ok(());
         }

@@ -226,7 +226,7 @@ fn maximal(cliques: Vec<Vec<usize>>) -> Vec<Vec<usize>> {
 /// Joins the cliques of a chordal graph to a tree that maximises the total size of the separators,
 /// which is what gives running intersection (Jensen and Jensen 1994). Prim's algorithm from the first
 /// clique; among equally large separators the one with fewest cells, then the lowest indices.
-fn spanning_tree(domain: &Domain, cliques: Vec<Vec<usize>>) -> JunctionTree {
+pub(super) fn spanning_tree(domain: &Domain, cliques: Vec<Vec<usize>>) -> JunctionTree {
     let count = cliques.len();
     let mut order = vec![0];
     let mut parents = vec![None];

@@ -79,11 +79,12 @@ impl ReferenceFactor {
 }
 
 impl Problem {
-    /// The sets of variables that must each lie within a clique.
+    /// The sets of variables that must each lie within a clique; the measurements' last, in their order, so that a tree
+    /// can grow with them.
     pub fn sets(&self) -> Vec<Vec<usize>> {
         let measured = self.measurements.iter().map(Measurement::variables);
         let reference = self.reference.iter().map(|f| f.variables.clone());
-        measured.chain(reference).collect()
+        reference.chain(measured).collect()
     }
 
     /// Checks every part.

@@ -186,11 +186,10 @@ impl Variables {
                 .filter_map(|a| self.of_column(a.column))
                 .collect::<Vec<_>>()
         };
-        let reference = self.reference(schema, max_cells)?;
-        Ok(queries
-            .iter()
-            .map(of_query)
-            .chain(reference.into_iter().map(|r| r.variables))
+        let reference = self.reference(schema, max_cells)?.into_iter();
+        Ok(reference
+            .map(|r| r.variables)
+            .chain(queries.iter().map(of_query))
             .collect())
     }
 }

@@ -45,6 +45,11 @@ impl<T> Confidential<T> {
 }
 
 impl<T> Confidential<Vec<T>> {
+    /// The answer to a question that was asked in parts.
+    pub(crate) fn append(&mut self, more: Confidential<Vec<T>>) {
+        self.0.extend(more.0);
+    }
+
     /// The parts of an answer whose number is public: one per query.
     pub(crate) fn into_parts(self) -> impl Iterator<Item = Confidential<T>> {
         self.0.into_iter().map(Confidential)

@@ -15,15 +15,13 @@
 use super::candidates::{Candidate, downward_closure};
 use super::counts::{MarginalCounts, table_of};
 use super::fit::Fit;
-use super::gap::{
-    GapCandidate, WEIGHT_SCALE, gap_sensitivity, gaps, in_gap_units, noise_norm, whole_weights,
-};
+use super::gap::{WEIGHT_SCALE, gap_sensitivity, in_gap_units, noise_norm, whole_weights};
 use super::plan::RoundCharge;
 use super::rounds::Rounds;
+use super::scoring::score;
 use crate::measure::MeasureError;
 use crate::model::ModelError;
 use crate::privacy::Confidential;
-use crate::schema::Query;
 use crate::workload::{AimRule, Block};
 
 /// The share of the budget below which what is left after rounding is nothing.
@@ -32,12 +30,11 @@ const NOTHING: f64 = 1e-9;
 /// Runs the rounds.
 pub fn run(rule: &AimRule, rounds: &mut Rounds) -> Result<(), MeasureError> {
     let candidates = downward_closure(&rule.marginals);
-    let (queries, counts) = rounds.count(&candidates);
+    let counts = rounds.count(&candidates);
     let weights: Vec<f64> = candidates.iter().map(|c| c.weight).collect();
     let pool = Pool {
         weights: whole_weights(&weights),
         candidates,
-        queries,
         counts,
     };
     let total = rounds.marginals.total_rho;
@@ -59,7 +56,8 @@ pub fn run(rule: &AimRule, rounds: &mut Rounds) -> Result<(), MeasureError> {
             break;
         }
         fit = rounds.fit(Some(&fit))?;
-        let after = fit.expected(rounds.plan, &pool.queries[round.chosen], &[])?;
+        let columns = &pool.candidates[round.chosen].columns;
+        let after = fit.expected(&rounds.plan.schema, &[]).of(columns)?;
         let moved = after.iter().zip(&round.before).map(|(a, b)| (a - b).abs());
         if moved.sum::<f64>() <= round.noise {
             charge = charge.times(4.0);
@@ -72,7 +70,6 @@ pub fn run(rule: &AimRule, rounds: &mut Rounds) -> Result<(), MeasureError> {
 struct Pool {
     candidates: Vec<Candidate>,
     weights: Vec<i64>,
-    queries: Vec<Query>,
     counts: Confidential<MarginalCounts>,
 }
 
@@ -111,28 +108,34 @@ impl Pool {
         charge: RoundCharge,
         number: usize,
     ) -> Result<Round, MeasureError> {
+        let schema = &rounds.plan.schema;
+        let any = self.candidates[eligible[0]].query(schema);
         let sigma = rounds
-            .gaussian(&self.queries[eligible[0]], charge.measurement)?
+            .gaussian(&any, charge.measurement)?
             .standard_deviation_records();
-        let mut expectations = fit.expectations(rounds.plan, &self.queries, eligible)?;
-        let score = |(marginal, expected): &(usize, Vec<f64>)| GapCandidate {
-            marginal: *marginal,
-            penalty: in_gap_units(&[sigma * noise_norm(expected.len())])[0],
-            expected: in_gap_units(expected),
-            weight: self.weights[*marginal],
+        let mut expected = fit.expected(schema, &[]);
+        let rule = |at: usize, cells: usize| {
+            let penalty = in_gap_units(&[sigma * noise_norm(cells)])[0];
+            (penalty, self.weights[at])
         };
-        let question: Vec<GapCandidate> = expectations.iter().map(score).collect();
-        let scores = self.counts.ask(question.as_slice(), gaps);
+        let scored = score(
+            &mut expected,
+            &self.candidates,
+            eligible,
+            &self.counts,
+            rule,
+        )?;
         let sensitivity = gap_sensitivity(
             rounds.plan.workload.adjacency,
-            rounds.plan.schema.unit.max_rows(),
+            schema.unit.max_rows(),
             WEIGHT_SCALE,
         );
-        let choices = question.iter().map(|q| &self.candidates[q.marginal]);
+        let choices = scored.listed.iter().map(|&at| &self.candidates[at]);
         let choices: Vec<&Candidate> = choices.collect();
-        let choice = rounds.choose(&choices, scores, sensitivity, charge.choice)?;
-        let (chosen, before) = expectations.swap_remove(choice.position);
-        let mut query = self.queries[chosen].clone();
+        let choice = rounds.choose(&choices, scored.scores, sensitivity, charge.choice)?;
+        let chosen = scored.listed[choice.position];
+        let before = expected.of(&self.candidates[chosen].columns)?;
+        let mut query = self.candidates[chosen].query(schema);
         query.name = format!("round-{number}:{}", query.name);
         let mechanism = rounds.gaussian(&query, charge.measurement)?;
         let exact = table_of(&self.counts, chosen);

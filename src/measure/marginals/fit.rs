@@ -1,13 +1,13 @@
 //! The model of all noisy answers so far, and how large the next one would be.
 
-use super::room::{Room, variables_of};
 use crate::measure::{MeasureError, Plan};
 use crate::model::{
-    Calibrator, Evidence, Model, ModelError, Released, Settings, Targets, Variables, WarmStart,
-    entropy_weight,
+    Calibrator, Evidence, GrowingTree, Marginals, Model, ModelError, Problem, Released, Settings,
+    Targets, Variables, WarmStart, entropy_weight,
 };
 use crate::release::{Measurement, MergedLevels, rows_from_measurements};
-use crate::schema::Query;
+use crate::schema::{Query, Schema};
+use crate::workload::level_axes;
 
 /// How strictly a model is fitted that only the next choice looks at: an objective within this much of its optimum
 /// moves expected counts by far less than the noise of the choice. What is released are the measurements, to
@@ -27,7 +27,9 @@ pub struct Fit {
     model: Model,
     /// The dual parameters, where the next fit starts: measurements are only ever added at the end.
     parameters: Vec<f64>,
-    room: Room,
+    tree: GrowingTree,
+    /// The number of sets that the tree was grown from.
+    sets: usize,
 }
 
 impl Fit {
@@ -51,63 +53,83 @@ impl Fit {
             entropy_weight: entropy_weight(&plan.workload, measurements),
         };
         let released = Released::from_evidence(variables.clone(), &evidence)?;
-        let room = Room::new(&variables.domain, released.problem.sets())?;
-        let calibrator = Calibrator::new(released.problem)?;
+        let tree = grow(&released.problem, before)?;
+        let sets = released.problem.sets().len();
+        let calibrator = Calibrator::on_tree(released.problem, tree.tree().clone())?;
         let (model, parameters) = calibrate(&calibrator, before)?;
         Ok(Fit {
             variables: released.variables,
             model,
             parameters,
-            room,
+            tree,
+            sets,
         })
     }
 
-    /// What the model expects of a marginal, in records.
-    pub fn expected(
-        &self,
-        plan: &Plan,
-        query: &Query,
-        merged: &[MergedLevels],
-    ) -> Result<Vec<f64>, MeasureError> {
-        let merging = |column: usize| {
-            let name = &plan.schema.columns[column].name;
-            merged.iter().find(|m| m.column == *name)
-        };
-        let merged: Vec<_> = query.axes.iter().map(|a| merging(a.column)).collect();
-        let axes = self.variables.axes(&plan.schema, query, &merged);
-        Ok(self.model.expected_counts(&axes)?)
-    }
-
-    /// What the model expects of those of the queries that are listed, each with its position among the queries. A
-    /// marginal that is spread over so much of the model that it would take too long is left out: no candidate in a
-    /// round, which is decided by the model alone.
-    pub fn expectations(
-        &self,
-        plan: &Plan,
-        queries: &[Query],
-        listed: &[usize],
-    ) -> Result<Vec<(usize, Vec<f64>)>, MeasureError> {
-        let mut expectations = Vec::with_capacity(listed.len());
-        for &at in listed {
-            match self.expected(plan, &queries[at], &[]) {
-                Ok(expected) => expectations.push((at, expected)),
-                Err(MeasureError::Model(ModelError::TooLarge { .. })) => {}
-                Err(error) => return Err(error),
-            }
+    /// What the model expects of marginals, the rare levels of some columns merged.
+    pub fn expected<'a>(&'a self, schema: &'a Schema, merged: &'a [MergedLevels]) -> Expected<'a> {
+        Expected {
+            variables: &self.variables,
+            marginals: Marginals::new(&self.model),
+            schema,
+            merged,
         }
-        Ok(expectations)
     }
 
     /// Whether the model with one more marginal, of these columns, has at most `limit` cells.
     pub fn has_room(&self, columns: &[usize], limit: u64) -> Result<bool, MeasureError> {
         let set = variables_of(&self.variables, columns);
-        Ok(self.room.is_enough_for(&set, limit)?)
+        Ok(self.tree.has_room(&set, limit)?)
     }
 
     /// What the model's size allows.
-    pub fn room(&self) -> &Room {
-        &self.room
+    pub fn tree(&self) -> &GrowingTree {
+        &self.tree
     }
+}
+
+/// The variables of columns that all are variables.
+pub fn variables_of(variables: &Variables, columns: &[usize]) -> Vec<usize> {
+    let of_column = columns.iter().filter_map(|&c| variables.of_column(c));
+    of_column.collect()
+}
+
+/// What a model expects of marginals; what they have in common is computed once.
+pub struct Expected<'a> {
+    variables: &'a Variables,
+    marginals: Marginals<'a>,
+    schema: &'a Schema,
+    merged: &'a [MergedLevels],
+}
+
+impl Expected<'_> {
+    /// The expected counts of the marginal of some columns, in records.
+    pub fn of(&mut self, columns: &[usize]) -> Result<Vec<f64>, MeasureError> {
+        let query = Query {
+            name: String::new(),
+            axes: level_axes(columns),
+        };
+        let merging = |column: &usize| {
+            let name = &self.schema.columns[*column].name;
+            self.merged.iter().find(|m| m.column == *name)
+        };
+        let merged: Vec<_> = columns.iter().map(merging).collect();
+        let axes = self.variables.axes(self.schema, &query, &merged);
+        Ok(self.marginals.expected_counts(&axes)?)
+    }
+}
+
+/// The tree of a problem: that of the fit before with the new measurements' sets.
+fn grow(problem: &Problem, before: Option<&Fit>) -> Result<GrowingTree, ModelError> {
+    let sets = problem.sets();
+    let Some(before) = before else {
+        return GrowingTree::new(&problem.domain, &sets);
+    };
+    let mut tree = before.tree.clone();
+    for set in &sets[before.sets..] {
+        tree = tree.with(set)?;
+    }
+    Ok(tree)
 }
 
 fn calibrate(

@@ -11,7 +11,6 @@
 
 use super::counts::MarginalCounts;
 use crate::privacy::Adjacency;
-use crate::schema::SCALE;
 
 /// How many units of a gap one record is: fine enough that the rounding of `x^` (half a unit per cell) stays far below
 /// the noise of any choice, coarse enough that weighted scores stay far inside 64 bits.
@@ -51,19 +50,18 @@ pub fn gap_sensitivity(adjacency: Adjacency, max_rows: u32, most_weight: i64) ->
 /// The scores of the candidates.
 pub fn gaps(counts: &MarginalCounts, candidates: &[GapCandidate]) -> Vec<i64> {
     let score = |candidate: &GapCandidate| {
-        let distance = distance(&counts.0[candidate.marginal], &candidate.expected);
+        let distance = distance(counts.of(candidate.marginal), &candidate.expected);
         let score = (distance - i128::from(candidate.penalty)) * i128::from(candidate.weight);
         score.clamp(i128::from(i64::MIN), i128::from(i64::MAX)) as i64
     };
     candidates.iter().map(score).collect()
 }
 
-/// The L1 distance of counts, in units of `1 / SCALE`, from what is expected, in units of `1 / GAP_SCALE`.
-fn distance(counts: &[i64], expected: &[i64]) -> i128 {
+/// The L1 distance of counts of records from what is expected, in units of `1 / GAP_SCALE`.
+fn distance(counts: &[u32], expected: &[i64]) -> i128 {
     let cells = counts.iter().zip(expected);
     cells
-        // Counts of levels are whole records, so the division is exact.
-        .map(|(&count, &expected)| i128::from((count / (SCALE / GAP_SCALE)).abs_diff(expected)))
+        .map(|(&count, &expected)| i128::from((i64::from(count) * GAP_SCALE).abs_diff(expected)))
         .sum()
 }
 

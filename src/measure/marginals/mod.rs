@@ -20,7 +20,22 @@
 //! adaptive composition under zCDP, and the [`Accountant`](crate::privacy::Accountant) holds their sum to what was
 //! authorised before each is drawn.
 //!
-//! Exact marginals are counted in one pass and stay [`Confidential`](crate::privacy::Confidential); the release says
+//! **Memory.** Bounded by numbers that are known before the data are touched: the candidates' counts take 4 bytes per
+//! cell and a plan with more than 2^26 cells is refused, naming the largest marginal; the models of rounds have at most the
+//! workload's `max_cells`, at 24 bytes; what a model expects is scored some 2^18 cells at a time, and the tables that its
+//! marginals share take 32 MiB ([`Marginals`](crate::model::Marginals)). A model that would be larger is never fitted: a
+//! marginal without room is no candidate, and where none has room, or the first model has none, the error names the columns.
+//!
+//! **What differs from the published mechanisms.** Noise is discrete Gaussian, and scores are whole numbers (`gap`), so AIM's
+//! weights are rounded up to 1/1024 of the heaviest. The fit has a slight entropy term, which pulls a value by a tenth of its
+//! noise ([`entropy_weight`](crate::model::entropy_weight)), and goes to a duality gap, not for so many iterations. The
+//! size of a model with one more marginal is that of a tree that grows ([`GrowingTree`](crate::model::GrowingTree)), which may be
+//! slightly above or below a plan from scratch. AIM's size limit counts cells, not bytes; `together` sets join its first
+//! measurements. MWEM+PGM measures the number of records, for a hundredth of the budget, where that is not public, and
+//! where no marginal is within a round's share of the size limit, all of the limit counts. A single rare level is
+//! not merged by MST: merging one changes nothing.
+//!
+//! Exact marginals are counted once and stay [`Confidential`](crate::privacy::Confidential); the release says
 //! what was chosen, and nothing about the scores of others. A release's model is fitted by
 //! [`crate::model`] from the measurements like any other; models between rounds are only used to choose, and
 //! are fitted less strictly (`fit::BETWEEN_ROUNDS`).
@@ -37,8 +52,8 @@ mod gap;
 mod mst;
 mod mwem;
 mod plan;
-mod room;
 mod rounds;
+mod scoring;
 #[cfg(test)]
 mod tests;
 

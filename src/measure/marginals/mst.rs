@@ -10,10 +10,12 @@
 
 use super::candidates::{Candidate, pairs};
 use super::counts::table_of;
-use super::gap::{GapCandidate, gap_sensitivity, gaps, in_gap_units};
-use super::room::{Room, variables_of};
+use super::fit::variables_of;
+use super::gap::gap_sensitivity;
 use super::rounds::{Choice, Rounds};
+use super::scoring::score;
 use crate::measure::MeasureError;
+use crate::model::GrowingTree;
 use crate::privacy::Confidential;
 use crate::release::{Measurement, MergedLevels};
 use crate::workload::{Block, MstRule};
@@ -28,26 +30,24 @@ pub fn run(rule: &MstRule, rounds: &mut Rounds) -> Result<(), MeasureError> {
     if candidates.is_empty() {
         return Ok(());
     }
-    let (queries, counts) = rounds.count(&candidates);
+    let counts = rounds.count(&candidates);
     let independent = rounds.fit(None)?;
-    let question = queries
-        .iter()
-        .enumerate()
-        .map(|(marginal, query)| {
-            let expected = independent.expected(rounds.plan, query, rounds.merged())?;
-            Ok(GapCandidate {
-                marginal,
-                expected: in_gap_units(&expected),
-                penalty: 0,
-                weight: 1,
-            })
-        })
-        .collect::<Result<Vec<_>, MeasureError>>()?;
-    let scores = counts.ask(question.as_slice(), gaps);
-    let edges = grow_tree(rounds, &candidates, independent.room().clone(), &scores)?;
+    let all: Vec<usize> = (0..candidates.len()).collect();
+    let mut expected = independent.expected(&rounds.plan.schema, rounds.merged());
+    let scored = score(&mut expected, &candidates, &all, &counts, |_, _| (0, 1))?;
+    if let Some(left_out) = all.iter().find(|at| !scored.listed.contains(at)) {
+        // Scores are looked up by pair: one that can't be computed is an error.
+        expected.of(&candidates[*left_out].columns)?;
+    }
+    let edges = grow_tree(
+        rounds,
+        &candidates,
+        independent.tree().clone(),
+        &scored.scores,
+    )?;
     let rho = rounds.marginals.two_way_rho(edges.len());
     for (edge, choice) in edges {
-        let mut query = queries[edge].clone();
+        let mut query = candidates[edge].query(&rounds.plan.schema);
         query.name = format!("{}:{}", Block::TwoWay, query.name);
         let mechanism = rounds.gaussian(&query, rho)?;
         let exact = table_of(&counts, edge);
@@ -60,7 +60,7 @@ pub fn run(rule: &MstRule, rounds: &mut Rounds) -> Result<(), MeasureError> {
 fn grow_tree(
     rounds: &mut Rounds,
     candidates: &[Candidate],
-    mut room: Room,
+    mut tree: GrowingTree,
     scores: &Confidential<Vec<i64>>,
 ) -> Result<Vec<(usize, Option<Choice>)>, MeasureError> {
     let plan = rounds.plan;
@@ -70,7 +70,7 @@ fn grow_tree(
     let mut edges: Vec<(usize, Option<Choice>)> = Vec::new();
     for set in &rounds.marginals.block.together {
         forest.join(set);
-        room = room.with(variables_of(variables, set))?;
+        tree = tree.with(&variables_of(variables, set))?;
         let at = candidates.iter().position(|c| c.columns == *set);
         edges.extend(at.map(|at| (at, None)));
     }
@@ -79,7 +79,7 @@ fn grow_tree(
         for (at, candidate) in candidates.iter().enumerate() {
             let set = variables_of(variables, &candidate.columns);
             if !forest.connects(&candidate.columns)
-                && room.is_enough_for(&set, plan.workload.max_cells)?
+                && tree.has_room(&set, plan.workload.max_cells)?
             {
                 left.push(at);
             }
@@ -95,7 +95,7 @@ fn grow_tree(
         let choice = rounds.choose(&round, of_left, sensitivity, rho)?;
         let edge = left[choice.position];
         forest.join(&candidates[edge].columns);
-        room = room.with(variables_of(variables, &candidates[edge].columns))?;
+        tree = tree.with(&variables_of(variables, &candidates[edge].columns))?;
         edges.push((edge, Some(choice)));
     }
 }

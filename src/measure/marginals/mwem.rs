@@ -8,9 +8,10 @@ use super::aim::no_room;
 use super::candidates::{Candidate, as_listed};
 use super::counts::table_of;
 use super::fit::Fit;
-use super::gap::{GAP_SCALE, GapCandidate, gap_sensitivity, gaps, in_gap_units};
+use super::gap::{GAP_SCALE, gap_sensitivity};
 use super::plan::RoundCharge;
 use super::rounds::Rounds;
+use super::scoring::score;
 use crate::measure::MeasureError;
 use crate::workload::{Block, MwemRule};
 
@@ -18,7 +19,7 @@ use crate::workload::{Block, MwemRule};
 pub fn run(rule: &MwemRule, rounds: &mut Rounds) -> Result<(), MeasureError> {
     let together = rounds.marginals.block.together.len();
     let candidates = as_listed(&rule.marginals);
-    let (queries, counts) = rounds.count(&candidates);
+    let counts = rounds.count(&candidates);
     let each = rounds.marginals.rho / (rule.rounds - together).max(1) as f64;
     let charge = RoundCharge::of(each, rule.selection_share);
     let sensitivity = gap_sensitivity(
@@ -30,19 +31,13 @@ pub fn run(rule: &MwemRule, rounds: &mut Rounds) -> Result<(), MeasureError> {
     for number in together + 1..=rule.rounds {
         let share = number as f64 / rule.rounds as f64;
         let eligible = eligible(&candidates, &fit, rounds, share)?;
-        let expectations = fit.expectations(rounds.plan, &queries, &eligible)?;
-        let score = |(marginal, expected): &(usize, Vec<f64>)| GapCandidate {
-            marginal: *marginal,
-            penalty: expected.len() as i64 * GAP_SCALE,
-            expected: in_gap_units(expected),
-            weight: 1,
-        };
-        let question: Vec<GapCandidate> = expectations.iter().map(score).collect();
-        let scores = counts.ask(question.as_slice(), gaps);
-        let choices: Vec<&Candidate> = question.iter().map(|q| &candidates[q.marginal]).collect();
-        let choice = rounds.choose(&choices, scores, sensitivity, charge.choice)?;
-        let chosen = question[choice.position].marginal;
-        let mut query = queries[chosen].clone();
+        let mut expected = fit.expected(&rounds.plan.schema, &[]);
+        let penalty = |_, cells: usize| (cells as i64 * GAP_SCALE, 1);
+        let scored = score(&mut expected, &candidates, &eligible, &counts, penalty)?;
+        let choices: Vec<&Candidate> = scored.listed.iter().map(|&at| &candidates[at]).collect();
+        let choice = rounds.choose(&choices, scored.scores, sensitivity, charge.choice)?;
+        let chosen = scored.listed[choice.position];
+        let mut query = candidates[chosen].query(&rounds.plan.schema);
         query.name = format!("round-{number}:{}", query.name);
         let mechanism = rounds.gaussian(&query, charge.measurement)?;
         let exact = table_of(&counts, chosen);

@@ -2,14 +2,13 @@
 
 use super::candidates::{Candidate, as_listed, downward_closure, pairs};
 use super::gap::{GAP_SCALE, gap_sensitivity};
-use super::room::Room;
 use crate::measure::{MeasureError, PlannedMeasurement};
-use crate::model::Variables;
+use crate::model::{GrowingTree, Variables};
 use crate::privacy::{Adjacency, Cost, Sensitivity};
 use crate::schema::{Query, SCALE, Schema};
 use crate::workload::{Block, MarginalsBlock, Method, Workload};
 
-/// The most cells of all candidates together: their counts, 8 bytes each, are kept in memory.
+/// The most cells of all candidates together: their counts, 4 bytes each, are kept in memory (256 MiB).
 const MOST_COUNTS: u64 = 1 << 26;
 
 /// The planned rounds.
@@ -77,7 +76,10 @@ impl MarginalsPlan {
         let queries: Vec<Query> = measurements.iter().map(|m| m.query.clone()).collect();
         let variables = Variables::new(schema, &queries, &block.columns)?;
         let sets = variables.sets(schema, &queries, workload.max_cells)?;
-        Room::new(&variables.domain, sets)?.check_size(workload.max_cells)?;
+        let growing = GrowingTree::new(&variables.domain, &sets)?;
+        growing
+            .tree()
+            .check_size(&variables.domain, workload.max_cells)?;
         let before: f64 = measurements.iter().map(|m| m.mechanism.cost().rho()).sum();
         let total_rho = total.rho();
         // The last digits may be off by the rounding of the sum; the accountant's slack is far wider.
@@ -112,9 +114,14 @@ impl MarginalsPlan {
         if cells <= MOST_COUNTS {
             return Ok(());
         }
+        let largest = candidates.iter().max_by_key(|c| c.cells(schema));
+        let largest = largest.map_or(String::new(), |largest| {
+            let names = largest.names(schema).join(", ");
+            format!(" (the largest, {names}, has {})", largest.cells(schema))
+        });
         Err(MeasureError::Configuration(format!(
-            "the {} marginals to choose from have {cells} cells together, more than the {MOST_COUNTS} that are kept in \
-             memory; use coarser bins, or a lower degree or `max_cells` under `marginals`",
+            "the {} marginals to choose from have {cells} cells together{largest}, more than the {MOST_COUNTS} that are \
+             kept in memory; use coarser bins, or a lower degree or `max_cells` under `marginals`",
             candidates.len()
         )))
     }

@@ -76,19 +76,14 @@ impl<'a> Rounds<'a> {
         &self.selection.merged
     }
 
-    /// The queries of candidates, and their exact answers, which stay confidential.
-    pub fn count(&self, candidates: &[Candidate]) -> (Vec<Query>, Confidential<MarginalCounts>) {
-        let queries: Vec<Query> = candidates
-            .iter()
-            .map(|candidate| candidate.query(&self.plan.schema))
-            .collect();
+    /// The exact marginals of candidates, which stay confidential.
+    pub fn count(&self, candidates: &[Candidate]) -> Confidential<MarginalCounts> {
         let question = CountQuestion {
             schema: &self.plan.schema,
-            queries: &queries,
+            candidates,
             merged: &self.selection.merged,
         };
-        let counts = self.table.ask(&question, count);
-        (queries, counts)
+        self.table.ask(&question, count)
     }
 
     /// Fits a model to what was measured so far, from the one before.

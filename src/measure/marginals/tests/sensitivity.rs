@@ -1,12 +1,12 @@
 //! Sensitivities of scores, by brute force over neighbouring tables.
 
+use super::super::candidates::Candidate;
 use super::super::counts::{CountQuestion, MarginalCounts, count};
 use super::super::gap::{GAP_SCALE, GapCandidate, gap_sensitivity, gaps, whole_weights};
 use crate::privacy::Adjacency;
 use crate::release::MergedLevels;
-use crate::schema::{Query, Schema};
+use crate::schema::Schema;
 use crate::table::CodedTable;
-use crate::workload::level_axes;
 
 const SCHEMA: &str = "\
 format: dpcausal.schema/1
@@ -50,13 +50,13 @@ fn scores(
     expected: i64,
 ) -> Vec<i64> {
     let sets: [&[usize]; 3] = [&[0], &[1], &[0, 1]];
-    let queries = sets.map(|set| Query {
-        name: String::new(),
-        axes: level_axes(set),
+    let candidates = sets.map(|set| Candidate {
+        columns: set.to_vec(),
+        weight: 1.0,
     });
     let question = CountQuestion {
         schema,
-        queries: &queries,
+        candidates: &candidates,
         merged,
     };
     let counts: MarginalCounts = count(&table(cells), &question);
@@ -64,7 +64,7 @@ fn scores(
         .map(|marginal| GapCandidate {
             marginal,
             // Between whole records, on them, and uneven over the cells.
-            expected: (0..counts.0[marginal].len() as i64)
+            expected: (0..counts.of(marginal).len() as i64)
                 .map(|cell| expected + 700 * cell)
                 .collect(),
             penalty: 3 * GAP_SCALE,
