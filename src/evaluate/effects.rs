@@ -3,7 +3,7 @@
 use super::Question;
 use super::balance::contrast;
 use crate::estimate::{self, Estimand, Estimate, EstimateError, Estimator, Rows};
-use crate::schema::Schema;
+use crate::schema::{Role, Schema};
 use crate::table::CodedTable;
 use serde::Serialize;
 
@@ -45,9 +45,14 @@ pub(super) fn compare(confidential: &CodedTable, question: &Question) -> Vec<Eff
     let (Some(treatment), Some(_)) = (schema.treatment(), schema.outcome()) else {
         return Vec::new();
     };
+    let unadjusted = without_covariates(schema);
     let mut rows = Vec::new();
     for arm in 1..schema.columns[treatment].levels() {
         for estimator in ESTIMATORS {
+            let schema = match estimator {
+                Estimator::DifferenceInMeans => &unadjusted,
+                _ => schema,
+            };
             let find = |tables: &[CodedTable]| Found::new(tables, schema, estimator, arm as u16);
             let real = find(std::slice::from_ref(confidential));
             let synthetic = find(&question.synthetic);
@@ -63,6 +68,17 @@ pub(super) fn compare(confidential: &CodedTable, question: &Question) -> Vec<Eff
         }
     }
     rows
+}
+
+/// The schema without covariates: an estimator that adjusts for none need not hold their scores in memory.
+fn without_covariates(schema: &Schema) -> Schema {
+    let mut schema = schema.clone();
+    for column in &mut schema.columns {
+        if column.role == Role::Covariate {
+            column.role = Role::Ignored;
+        }
+    }
+    schema
 }
 
 impl Found {

@@ -19,8 +19,10 @@
 //! E[pMSE] = (k - 1) (1 - c)^2 c / N,    SD[pMSE] = sqrt(2 (k - 1)) (1 - c)^2 c / N.
 //! ```
 //!
-//! The ratio `pMSE / E[pMSE]` is 1 on average for such rows, `1 / (1 - c)` (2 for tables of one size) for
-//! another sample of the population, 0 for a copy; larger where the tables differ.
+//! The ratio `pMSE / E[pMSE]` is 1 on average for such rows and 0 for a copy; larger where the tables differ.
+//! Another sample of the population has `1 / (1 - c)`, which is 2 for tables of one size and far more where
+//! the synthetic one is long; so the ratio to *its* expectation, `(k - 1) c (1 - c) / N`, is given beside:
+//! below 1 the synthetic table is nearer to the real rows than another survey would be.
 //!
 //! # What it sees
 //! Indicators of every level of every column (`k` counts the intercept and those that do not depend on
@@ -65,8 +67,10 @@ pub struct PropensityUtility {
 pub struct Utility {
     /// `pMSE`.
     pub pmse: f64,
-    /// `pMSE` over its expectation.
+    /// `pMSE` over its expectation for rows drawn from the real rows' own law (Snoke et al.).
     pub ratio: f64,
+    /// `pMSE` over its expectation for another sample of the population: `ratio (1 - c)`.
+    pub sample_ratio: f64,
     /// `E[pMSE]` in the null case.
     pub null_expectation: f64,
     /// `SD[pMSE]` in the null case.
@@ -89,6 +93,7 @@ pub(super) fn compare(confidential: &CodedTable, question: &Question) -> Propens
                 utility: Some(Utility {
                     pmse: mean(|u| u.pmse),
                     ratio: mean(|u| u.ratio),
+                    sample_ratio: mean(|u| u.sample_ratio),
                     null_expectation: mean(|u| u.null_expectation),
                     null_standard_deviation: mean(|u| u.null_standard_deviation),
                     parameters: mean(|u| u.parameters),
@@ -128,6 +133,7 @@ pub(super) fn utility(real: &CodedTable, synthetic: &CodedTable) -> Result<Utili
     Ok(Utility {
         pmse,
         ratio: pmse / null_expectation,
+        sample_ratio: (1.0 - share) * pmse / null_expectation,
         null_expectation,
         null_standard_deviation: (2.0 * (parameters - 1.0)).sqrt() * unit,
         parameters,

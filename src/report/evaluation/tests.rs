@@ -88,7 +88,7 @@ fn tables_of_text_hold_what_was_found() {
         "Total variation of marginals",
         "Worst pairs",
         "workload error",
-        "pMSE ratio",
+        "pMSE ratio, sample",
         "Average effects",
         "Covariate balance",
         "<x>=b",
