@@ -1,5 +1,6 @@
 //! Covariate balance: how far apart the arms are in each covariate, on both tables.
 
+use super::marginals::can_be_counted;
 use super::{Question, count, marginal};
 use crate::estimate::DesignMatrix;
 use crate::schema::SCALE;
@@ -40,6 +41,9 @@ pub(super) fn compare(confidential: &CodedTable, question: &Question) -> Vec<Bal
     let mut rows = Vec::new();
     for covariate in &DesignMatrix::from_schema(schema).covariates {
         let query = marginal(&[treatment, covariate.column]);
+        if !can_be_counted(&query, schema) {
+            continue;
+        }
         let of = |table: &CodedTable| {
             let counts = count(table, schema, &query);
             ArmScores::new(&counts, arms, &covariate.scores)

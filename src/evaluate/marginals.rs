@@ -94,7 +94,7 @@ impl Degree {
         let looked_at = self.compared as u64 + self.too_large as u64;
         if looked_at < self.possible {
             notes.push(format!(
-                "sets of {degree} columns: {looked_at} of {}, evenly spaced in lexicographic order of the schema's columns; --limit takes more",
+                "sets of {degree} columns: {looked_at} of {}, evenly spaced in lexicographic order of the schema's columns; a higher limit takes more",
                 self.possible
             ));
         }

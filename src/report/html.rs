@@ -2,7 +2,7 @@
 
 use super::svg::{INK, escaped};
 use super::table::{Column, Table};
-use crate::privacy::Form;
+use crate::privacy::{Form, STAMP};
 use std::fmt::Write;
 
 /// A page under construction.
@@ -49,11 +49,13 @@ impl Page {
         }
     }
 
-    /// Adds pictures that stand side by side where there is room.
+    /// Adds pictures that stand side by side where there is room, each with the stamp for its caption: pictures
+    /// are what people copy out of a page.
     pub(super) fn pictures(&mut self, pictures: impl IntoIterator<Item = String>) {
         self.body.push_str("<div class=\"pictures\">\n");
         for picture in pictures {
-            let _ = writeln!(self.body, "<figure>\n{picture}</figure>");
+            let caption = format!("<figcaption class=\"note\">{STAMP}</figcaption>");
+            let _ = writeln!(self.body, "<figure>\n{picture}{caption}\n</figure>");
         }
         self.body.push_str("</div>\n");
     }

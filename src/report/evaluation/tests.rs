@@ -63,6 +63,10 @@ fn the_page_stands_for_itself() {
         // Pairs, balance, three columns.
         assert_eq!(pictures, 5);
         assert_eq!(page.matches("<desc id=").count(), pictures);
+        assert_eq!(
+            page.matches(&format!(">{STAMP}</figcaption>")).count(),
+            pictures
+        );
         let mut names: Vec<&str> = (page.split(" id=\"").skip(1))
             .map(|rest| &rest[..rest.find('"').unwrap()])
             .collect();
