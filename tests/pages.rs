@@ -11,7 +11,8 @@ fn pages_are_printed() {
         ("--help", "quickstart"),
         ("help measure", "--ledger"),
         ("man", "dpcausal"),
-        ("completions bash", "dpcausal"),
+        ("man", "evaluate"),
+        ("completions bash", "evaluate"),
         ("json-schema schema", "structural_zeros"),
         ("json-schema workload", "adjacency"),
     ] {

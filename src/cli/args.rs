@@ -1,7 +1,9 @@
 //! The command line: every flag, as clap reads it.
 
+mod evaluation;
 mod simulation;
 
+pub use evaluation::EvaluateArguments;
 pub use simulation::SimulationArguments;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -56,6 +58,8 @@ pub enum Command {
     Impute(ImputeArguments),
     /// Estimate effects from a release, imputed tables or one table
     Analyze(AnalyzeArguments),
+    /// Compare a synthetic table with the confidential one; INTERNAL, NOT FOR RELEASE
+    Evaluate(EvaluateArguments),
     /// The ledger of what was spent on one dataset
     #[command(subcommand)]
     Ledger(LedgerCommand),

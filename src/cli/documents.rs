@@ -5,7 +5,7 @@ use super::status::{ExitStatus, Failure, OrStatus};
 use crate::measure::{Documents, Guarantee, Plan, default_delta};
 use crate::privacy::Budget;
 use crate::schema::{Schema, SchemaFile};
-use crate::workload::Workload;
+use crate::workload::{Workload, WorkloadFile};
 use std::path::Path;
 
 /// The generic causal workload, used where none is named.
@@ -17,18 +17,23 @@ pub fn read_schema(path: &Path) -> Result<(Schema, SchemaFile), Failure> {
     Schema::parse(&text, &path.display().to_string()).or_status(ExitStatus::Usage)
 }
 
+/// Reads a workload file.
+pub fn read_workload(path: &Path, schema: &Schema) -> Result<(Workload, WorkloadFile), Failure> {
+    let text = read_text(path, "workload")?;
+    Workload::parse(&text, &path.display().to_string(), schema).or_status(ExitStatus::Usage)
+}
+
 /// Reads schema and workload and divides the budget.
 pub fn read_plan(
     documents: &DocumentArguments,
     budget: &BudgetArguments,
 ) -> Result<(Plan, Documents), Failure> {
     let (schema, schema_file) = read_schema(&documents.schema)?;
-    let (text, name) = match &documents.workload {
-        Some(path) => (read_text(path, "workload")?, path.display().to_string()),
-        None => (CAUSAL_WORKLOAD.to_string(), "built-in workload".to_string()),
+    let (workload, workload_file) = match &documents.workload {
+        Some(path) => read_workload(path, &schema)?,
+        None => Workload::parse(CAUSAL_WORKLOAD, "built-in workload", &schema)
+            .or_status(ExitStatus::Usage)?,
     };
-    let (workload, workload_file) =
-        Workload::parse(&text, &name, &schema).or_status(ExitStatus::Usage)?;
     let guarantee = Guarantee::new(read_budget(budget, default_delta(&schema))?, &schema);
     let plan = Plan::new(schema, workload, guarantee).or_status(ExitStatus::Usage)?;
     Ok((

@@ -4,6 +4,7 @@ mod analyze;
 pub mod args;
 mod documents;
 mod error_budget;
+mod evaluate;
 mod impute;
 mod input;
 mod interrupt;
@@ -51,6 +52,7 @@ fn run(arguments: Arguments) -> Result<(), Failure> {
         Command::Reconstruct(a) => reconstruct::run(&a, global),
         Command::Impute(a) => impute::run(&a, global),
         Command::Analyze(a) => analyze::run(&a, global),
+        Command::Evaluate(a) => evaluate::run(&a, global),
         Command::Ledger(a) => ledger::run(&a),
         Command::Completions { shell } => pages::completions(shell),
         Command::Man => pages::man(),

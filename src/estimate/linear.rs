@@ -6,7 +6,7 @@ use faer::{Mat, Side};
 use super::EstimateError;
 
 /// The Cholesky factor of a symmetric matrix plus `ridge(i)` on its diagonal.
-pub(super) fn factor(
+pub(crate) fn factor(
     mut matrix: Mat<f64>,
     ridge: impl Fn(usize) -> f64,
 ) -> Result<Llt<f64>, EstimateError> {
@@ -19,7 +19,7 @@ pub(super) fn factor(
 }
 
 /// `A^-1 b`.
-pub(super) fn solve(cholesky: &Llt<f64>, b: &[f64]) -> Vec<f64> {
+pub(crate) fn solve(cholesky: &Llt<f64>, b: &[f64]) -> Vec<f64> {
     if b.is_empty() {
         return Vec::new();
     }
@@ -28,7 +28,7 @@ pub(super) fn solve(cholesky: &Llt<f64>, b: &[f64]) -> Vec<f64> {
 }
 
 /// `x' y`.
-pub(super) fn dot(x: &[f64], y: &[f64]) -> f64 {
+pub(crate) fn dot(x: &[f64], y: &[f64]) -> f64 {
     x.iter().zip(y).map(|(x, y)| x * y).sum()
 }
 

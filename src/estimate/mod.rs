@@ -20,7 +20,7 @@ mod effects_route;
 mod error;
 pub mod error_budget;
 mod estimand;
-mod linear;
+pub(crate) mod linear;
 mod model_effect;
 mod model_formula;
 mod moment_route;

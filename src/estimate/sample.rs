@@ -38,7 +38,10 @@ impl Rows {
     }
 
     /// Their indices in a table of `rows` rows.
-    pub(super) fn indices(&self, rows: usize) -> Result<Vec<usize>, EstimateError> {
+    ///
+    /// # Errors
+    /// If the table has no such row.
+    pub fn indices(&self, rows: usize) -> Result<Vec<usize>, EstimateError> {
         let indices = match self {
             Rows::All => (0..rows).collect(),
             // The end is checked before the range is spelled out.

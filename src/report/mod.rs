@@ -2,7 +2,9 @@
 //! statistic.
 
 mod axis;
+mod evaluation;
 mod forest;
+mod html;
 mod json;
 mod marks;
 pub mod numbers;
@@ -11,6 +13,7 @@ mod table;
 mod text;
 mod words;
 
+pub use evaluation::{evaluation_page, evaluation_text};
 pub use forest::forest;
 pub use json::{JsonError, document};
 pub use table::{Column, Style, Table};

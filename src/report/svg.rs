@@ -105,6 +105,12 @@ impl Svg {
 
     /// The document, with a title and a description for those who don't see it.
     pub fn finish(self, title: &str, description: &str) -> String {
+        self.figure("picture", title, description)
+    }
+
+    /// As [`Svg::finish`], for a page of several pictures, each of which has a name of its own: letters, digits
+    /// and hyphens.
+    pub fn figure(self, name: &str, title: &str, description: &str) -> String {
         let Svg {
             body,
             width,
@@ -112,9 +118,9 @@ impl Svg {
         } = self;
         let (title, description) = (escaped(title), escaped(description));
         format!(
-            r##"<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0}" height="{height:.0}" viewBox="0 0 {width:.0} {height:.0}" role="img" aria-labelledby="picture-title picture-description" font-family="Helvetica, Arial, 'Liberation Sans', sans-serif" font-size="{TEXT}" fill="{INK}">
-<title id="picture-title">{title}</title>
-<desc id="picture-description">{description}</desc>
+            r##"<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0}" height="{height:.0}" viewBox="0 0 {width:.0} {height:.0}" role="img" aria-labelledby="{name}-title {name}-description" font-family="Helvetica, Arial, 'Liberation Sans', sans-serif" font-size="{TEXT}" fill="{INK}">
+<title id="{name}-title">{title}</title>
+<desc id="{name}-description">{description}</desc>
 <rect width="100%" height="100%" fill="#ffffff"/>
 {body}</svg>
 "##
@@ -130,9 +136,9 @@ fn coordinates(points: &[(f64, f64)]) -> String {
     points.join(" ")
 }
 
-/// A text as XML allows it: markup escaped, control characters (which no XML document may hold)
+/// A text as XML and HTML allow it: markup escaped, control characters (which no XML document may hold)
 /// replaced.
-fn escaped(text: &str) -> String {
+pub(super) fn escaped(text: &str) -> String {
     let mut result = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

@@ -60,8 +60,8 @@ impl Style {
 /// The header of a column and what its cells hold.
 #[derive(Debug, Clone)]
 pub struct Column {
-    header: String,
-    numeric: bool,
+    pub(super) header: String,
+    pub(super) numeric: bool,
 }
 
 impl Column {
@@ -85,11 +85,11 @@ impl Column {
 /// A table; see the module's documentation.
 #[derive(Debug, Clone)]
 pub struct Table {
-    title: Option<String>,
-    columns: Vec<Column>,
-    rows: Vec<Vec<String>>,
-    totals: Vec<Vec<String>>,
-    notes: Vec<String>,
+    pub(super) title: Option<String>,
+    pub(super) columns: Vec<Column>,
+    pub(super) rows: Vec<Vec<String>>,
+    pub(super) totals: Vec<Vec<String>>,
+    pub(super) notes: Vec<String>,
 }
 
 impl Table {

@@ -70,3 +70,27 @@ pub struct CodedTable {
     /// The number of the imputation, counted from 1, where the table is a stack of imputations.
     pub imputation: Option<Vec<u32>>,
 }
+
+impl CodedTable {
+    /// The table of these rows, in this order, some perhaps several times; no longer a stack.
+    ///
+    /// # Panics
+    /// If there is no such row.
+    pub(crate) fn picked(&self, rows: &[usize]) -> CodedTable {
+        let pick = |column: &Option<Vec<u16>>| -> Option<Vec<u16>> {
+            let column = column.as_ref()?;
+            Some(rows.iter().map(|&row| column[row]).collect())
+        };
+        let outcome = match self.outcome.as_slice() {
+            [] => Vec::new(),
+            outcome => rows.iter().map(|&row| outcome[row]).collect(),
+        };
+        CodedTable {
+            rows: rows.len(),
+            codes: self.codes.iter().map(pick).collect(),
+            values: self.values.iter().map(pick).collect(),
+            outcome,
+            imputation: None,
+        }
+    }
+}

@@ -88,16 +88,6 @@ impl Population {
         let drawn: Vec<usize> = (0..rows)
             .map(|_| random.random_range(0..whole.rows))
             .collect();
-        let pick = |column: &Option<Vec<u16>>| -> Option<Vec<u16>> {
-            let column = column.as_ref()?;
-            Some(drawn.iter().map(|&row| column[row]).collect())
-        };
-        Ok(CodedTable {
-            rows,
-            codes: whole.codes.iter().map(pick).collect(),
-            values: whole.values.iter().map(pick).collect(),
-            outcome: drawn.iter().map(|&row| whole.outcome[row]).collect(),
-            imputation: None,
-        })
+        Ok(whole.picked(&drawn))
     }
 }
