@@ -18,7 +18,7 @@ use super::fit::Fit;
 use super::gap::{
     GapCandidate, WEIGHT_SCALE, gap_sensitivity, gaps, in_gap_units, noise_norm, whole_weights,
 };
-use super::plan::RoundCharge;
+use super::plan::{MarginalsPlan, RoundCharge};
 use super::rounds::Rounds;
 use crate::measure::MeasureError;
 use crate::model::ModelError;
@@ -30,7 +30,11 @@ use crate::workload::{AimRule, Block};
 const NOTHING: f64 = 1e-9;
 
 /// Runs the rounds.
-pub fn run(rule: &AimRule, rounds: &mut Rounds) -> Result<(), MeasureError> {
+pub fn run(
+    rule: &AimRule,
+    marginals: &MarginalsPlan,
+    rounds: &mut Rounds,
+) -> Result<(), MeasureError> {
     let candidates = downward_closure(&rule.marginals);
     let (queries, counts) = rounds.count(&candidates);
     let weights: Vec<f64> = candidates.iter().map(|c| c.weight).collect();
@@ -40,7 +44,7 @@ pub fn run(rule: &AimRule, rounds: &mut Rounds) -> Result<(), MeasureError> {
         queries,
         counts,
     };
-    let total = rounds.marginals.total_rho;
+    let total = marginals.total_rho;
     let mut charge = RoundCharge::of(total / rule.rounds as f64, rule.selection_share);
     let mut fit = rounds.fit(None)?;
     for number in 1.. {
@@ -128,9 +132,9 @@ impl Pool {
             rounds.plan.schema.unit.max_rows(),
             WEIGHT_SCALE,
         );
-        let choices = question.iter().map(|q| &self.candidates[q.marginal]);
-        let choices: Vec<&Candidate> = choices.collect();
-        let choice = rounds.choose(&choices, scores, sensitivity, charge.choice)?;
+        let plan = rounds.plan;
+        let name = |at: usize| self.candidates[question[at].marginal].names(&plan.schema);
+        let choice = rounds.choose(question.len(), &name, scores, sensitivity, charge.choice)?;
         let (chosen, before) = expectations.swap_remove(choice.position);
         let mut query = self.queries[chosen].clone();
         query.name = format!("round-{number}:{}", query.name);
@@ -147,10 +151,11 @@ impl Pool {
 
 /// No candidate fits the size limit.
 pub fn no_room(rounds: &Rounds, limit: u64) -> MeasureError {
-    let variables = &rounds.marginals.variables;
+    let columns = &rounds.plan.schema.columns;
+    let names = rounds.modelled.iter().map(|&c| columns[c].name.clone());
     MeasureError::Model(ModelError::TooLarge {
         context: "a model with any of the candidates".into(),
-        clique: variables.domain.names().to_vec(),
+        clique: names.collect(),
         cells: u128::from(limit) + 1,
         limit: u128::from(limit),
     })

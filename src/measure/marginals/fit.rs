@@ -34,7 +34,7 @@ impl Fit {
     /// Fits a model to measurements, starting from the one before, if there is one.
     pub fn new(
         plan: &Plan,
-        variables: &Variables,
+        variables: Variables,
         queries: &[Query],
         measurements: &[Measurement],
         merged: &[MergedLevels],
@@ -50,8 +50,8 @@ impl Fit {
             max_cells: plan.workload.max_cells.saturating_mul(MARGINAL_WORK),
             entropy_weight: entropy_weight(&plan.workload, measurements),
         };
-        let released = Released::from_evidence(variables.clone(), &evidence)?;
-        let room = Room::new(&variables.domain, released.problem.sets())?;
+        let released = Released::from_evidence(variables, &evidence)?;
+        let room = Room::new(&released.variables.domain, released.problem.sets())?;
         let calibrator = Calibrator::new(released.problem)?;
         let (model, parameters) = calibrate(&calibrator, before)?;
         Ok(Fit {
@@ -102,6 +102,16 @@ impl Fit {
     pub fn has_room(&self, columns: &[usize], limit: u64) -> Result<bool, MeasureError> {
         let set = variables_of(&self.variables, columns);
         Ok(self.room.is_enough_for(&set, limit)?)
+    }
+
+    /// The model.
+    pub fn model(&self) -> &Model {
+        &self.model
+    }
+
+    /// The meaning of its variables.
+    pub fn variables(&self) -> &Variables {
+        &self.variables
     }
 
     /// What the model's size allows.

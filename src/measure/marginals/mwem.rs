@@ -9,17 +9,21 @@ use super::candidates::{Candidate, as_listed};
 use super::counts::table_of;
 use super::fit::Fit;
 use super::gap::{GAP_SCALE, GapCandidate, gap_sensitivity, gaps, in_gap_units};
-use super::plan::RoundCharge;
+use super::plan::{MarginalsPlan, RoundCharge};
 use super::rounds::Rounds;
 use crate::measure::MeasureError;
 use crate::workload::{Block, MwemRule};
 
 /// Runs the rounds.
-pub fn run(rule: &MwemRule, rounds: &mut Rounds) -> Result<(), MeasureError> {
-    let together = rounds.marginals.block.together.len();
+pub fn run(
+    rule: &MwemRule,
+    marginals: &MarginalsPlan,
+    rounds: &mut Rounds,
+) -> Result<(), MeasureError> {
+    let together = marginals.block.together.len();
     let candidates = as_listed(&rule.marginals);
     let (queries, counts) = rounds.count(&candidates);
-    let each = rounds.marginals.rho / (rule.rounds - together).max(1) as f64;
+    let each = marginals.rho / (rule.rounds - together).max(1) as f64;
     let charge = RoundCharge::of(each, rule.selection_share);
     let sensitivity = gap_sensitivity(
         rounds.plan.workload.adjacency,
@@ -39,8 +43,9 @@ pub fn run(rule: &MwemRule, rounds: &mut Rounds) -> Result<(), MeasureError> {
         };
         let question: Vec<GapCandidate> = expectations.iter().map(score).collect();
         let scores = counts.ask(question.as_slice(), gaps);
-        let choices: Vec<&Candidate> = question.iter().map(|q| &candidates[q.marginal]).collect();
-        let choice = rounds.choose(&choices, scores, sensitivity, charge.choice)?;
+        let plan = rounds.plan;
+        let name = |at: usize| candidates[question[at].marginal].names(&plan.schema);
+        let choice = rounds.choose(question.len(), &name, scores, sensitivity, charge.choice)?;
         let chosen = question[choice.position].marginal;
         let mut query = queries[chosen].clone();
         query.name = format!("round-{number}:{}", query.name);

@@ -36,6 +36,11 @@ impl Room {
         Room::new(&self.domain, sets)
     }
 
+    /// The cells of the tree.
+    pub fn cells(&self) -> u128 {
+        self.tree.cells()
+    }
+
     /// Whether the tree with one more set has at most `limit` cells; a set within a clique makes it no larger.
     pub fn is_enough_for(&self, set: &[usize], limit: u64) -> Result<bool, ModelError> {
         if self.tree.covering_clique(&self.domain, set).is_some() {
