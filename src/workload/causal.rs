@@ -104,7 +104,10 @@ impl CausalBlocks {
             ask(
                 Block::Hub,
                 hub,
-                query("hub:histogram".into(), &[(t, Feature::Levels), (y, Feature::Levels)]),
+                query(
+                    "hub:histogram".into(),
+                    &[(t, Feature::Levels), (y, Feature::Levels)],
+                ),
             );
         }
         ask(Block::Hub, hub, hub_query(t, y));

@@ -128,3 +128,109 @@ fn check_blocks(
         pairs: file.selection.pairs == PairWord::All,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workload::{Block, WorkloadFile};
+
+    const SHIPPED: &str = include_str!("../../workloads/causal-aim.yaml");
+
+    fn schema(outcome: &str) -> Schema {
+        let covariates: String = (0..6)
+            .map(|j| format!("  - {{name: x{j}, type: boolean}}\n"))
+            .collect();
+        let text = format!(
+            "format: dpcausal.schema/1\ncolumns:\n  - {{name: t, role: treatment, type: boolean}}\n{covariates}  - {{name: y, role: outcome, {outcome}}}\n"
+        );
+        Schema::parse(&text, "s.yaml").unwrap().0
+    }
+
+    fn parse(text: &str, schema: &Schema) -> Result<Workload, String> {
+        let parsed = Workload::parse(text, "w.yaml", schema);
+        parsed
+            .map(|(workload, _)| workload)
+            .map_err(|e| e.to_string())
+    }
+
+    fn shares(workload: &Workload, schema: &Schema) -> Vec<(Block, f64)> {
+        let queries = workload.queries(schema).into_iter();
+        queries
+            .map(|q| (q.block, (q.share * 1e9).round() / 1e9))
+            .collect()
+    }
+
+    #[test]
+    fn the_hub_has_its_share_whatever_the_outcome() {
+        let binary = schema("type: boolean");
+        let workload = parse(SHIPPED, &binary).unwrap();
+        assert_eq!(shares(&workload, &binary), [(Block::Hub, 0.15)]);
+        let block = workload.causal_aim().unwrap();
+        assert_eq!((block.selection, block.leaves), (0.15, 0.7));
+        assert_eq!(
+            (block.rounds, block.columns.len(), block.pairs),
+            (5, 6, true)
+        );
+        let numeric = schema("type: real, bounds: [0, 9], bins: 3");
+        let workload = parse(SHIPPED, &numeric).unwrap();
+        let expected = [
+            (Block::Hub, 0.06),
+            (Block::Hub, 0.06),
+            (Block::Spread, 0.03),
+        ];
+        assert_eq!(shares(&workload, &numeric), expected);
+    }
+
+    #[test]
+    fn effects_that_select_take_the_selection_over() {
+        let schema = schema("type: boolean");
+        let with = |keep: &str| {
+            let text = format!("{SHIPPED}\neffects: {{share: 0.4, keep: {keep}}}");
+            parse(&text, &schema).unwrap()
+        };
+        let selecting = with("2");
+        let block = selecting.causal_aim().unwrap();
+        assert!(block.uses_effects_selection());
+        assert!((block.leaves - 0.7 / 0.85).abs() < 1e-12);
+        let hub = 0.6 * 0.15 / 0.85;
+        assert!((selecting.queries(&schema)[0].share - hub).abs() < 1e-12);
+        // Without a selection of the effects' own there is nothing to share.
+        let block = with("all").causal_aim().unwrap().clone();
+        assert!(!block.uses_effects_selection() && block.selection == 0.15);
+    }
+
+    #[test]
+    fn errors_have_places_and_remedies() {
+        let schema = schema("type: boolean");
+        for (from, to, message) in [
+            ("share: 0.70", "share: 0.60", "the shares sum to 0.9, not 1"),
+            ("score: product", "score: products", "w.yaml:"),
+            ("pairs: all", "pairs: all, rounds: 0", "give at least 1"),
+            (
+                "columns: all}\n\n# The most",
+                "columns: []}\n\n# The most",
+                "nothing to choose from",
+            ),
+            ("max_cells: 1000000", "max_cells: 0", "at least one cell"),
+        ] {
+            assert!(SHIPPED.contains(from), "{from}");
+            let error = parse(&SHIPPED.replace(from, to), &schema).unwrap_err();
+            assert!(
+                error.contains(message) && error.starts_with("w.yaml:"),
+                "{error}"
+            );
+        }
+    }
+
+    #[test]
+    fn documents_survive_yaml_and_json() {
+        let schema = schema("type: boolean");
+        let (workload, file) = Workload::parse(SHIPPED, "w.yaml", &schema).unwrap();
+        assert_eq!(workload.mechanism_name(), "causal-aim");
+        let yaml = serde_yaml::to_string(&file).unwrap();
+        assert_eq!(parse(&yaml, &schema).unwrap(), workload);
+        let json = serde_json::to_string(&file).unwrap();
+        let embedded: WorkloadFile = serde_json::from_str(&json).unwrap();
+        assert_eq!(Workload::from_file(&embedded, &schema).unwrap(), workload);
+    }
+}

@@ -55,7 +55,11 @@ impl Contrast<'_> {
         };
         let level = |l: usize| residual(0, l) + residual(1, l);
         let noise: f64 = means.iter().map(|m| (1.0 - m).powi(2) + m * m).sum();
-        self.exceeds(&level, noise * self.noise, records * self.hub.variance(self.t))
+        self.exceeds(
+            &level,
+            noise * self.noise,
+            records * self.hub.variance(self.t),
+        )
     }
 
     /// Whether the L1 norm of the levels exceeds that of noise of this variance per level and of sampling of this

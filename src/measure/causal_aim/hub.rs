@@ -74,7 +74,11 @@ impl Hub {
     /// Of arm `t` against the reference: the expected records of both, and the arm's share in them.
     pub fn contrast(&self, t: usize) -> (f64, f64) {
         let both = self.shares[0] + self.shares[t];
-        let share = if both > 0.0 { self.shares[t] / both } else { 0.5 };
+        let share = if both > 0.0 {
+            self.shares[t] / both
+        } else {
+            0.5
+        };
         (self.records * both, share)
     }
 

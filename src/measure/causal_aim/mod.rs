@@ -16,20 +16,20 @@
 //! ```
 //!
 //! `B` is 1 for an outcome with two levels, else three standard deviations of the outcome within arms under the hub's
-//! model. The penalties ([`product`]) are what noise and sampling alone would make of the sums. Pairs of covariates
-//! that have a leaf are candidates too ([`pairs`]), and so is measuring nothing more, whose score is
-//! public. The exponential mechanism chooses, the Gaussian mechanism measures the chosen leaf (treatment x outcome split
+//! model. The penalties (`product`) are what noise and sampling alone would make of the sums. Pairs of covariates
+//! that have a leaf are candidates too (`pairs`). The exponential mechanism chooses, the Gaussian mechanism measures the chosen leaf (treatment x outcome split
 //! x levels) or pair, and the model is fitted again.
 //!
-//! Where a leaf's own noisy answer shows no association beyond its noise ([`evidence`]), the noise of the
-//! next round is halved and its `epsilon` doubled, four times the charge (as in AIM), and measuring nothing more
-//! gets the score that the best of so many candidates without any bearing would reach by the noise of the choice
-//! alone. The last round spends what remains; after a stop, the leaves that showed something are measured again
-//! with it (without such leaves, the hub is). So the whole budget is spent whenever the rounds end.
+//! Where a leaf's own noisy answer shows no association beyond its noise (`evidence`), the noise of the
+//! next round is halved and its `epsilon` doubled, four times the charge (as in AIM), and measuring nothing more becomes a
+//! candidate of that round, with a public score: as likely as all others together if those were at their penalties. (With
+//! that candidate in every round, simulated tables of 1000 records, where no choice is sure, found a third fewer confounders.)
+//! The last round spends what remains; after a stop, what showed something is measured again
+//! with it (without that, what was chosen; without choices, the hub). So the whole budget is spent whenever the rounds end.
 //!
 //! # Privacy
-//! **Adjacency.** Add-remove or replace-one of a privacy unit. **Sensitivity.** Of the choice: [`product`], [`pairs`] and
-//! [`lipschitz`], each with its argument, tested by brute force over neighbouring tables. Of a measurement: a
+//! **Adjacency.** Add-remove or replace-one of a privacy unit. **Sensitivity.** Of the choice: `product`, `pairs` and
+//! `lipschitz`, each with its argument, tested by brute force over neighbouring tables. Of a measurement: a
 //! record is one non-negative vector of L2 norm at most 1, see [`crate::schema::Query::record_norm`]. **Charge.** `rho = epsilon^2 / 8`
 //! per choice, a stop included, and `mu^2 = 2 rho` per measurement. Models, penalties, `B`, weights, the stop's score, the
 //! budgets of rounds and what is measured again depend on the data through released answers only, so
@@ -46,6 +46,7 @@
 //! Source: Asiaee and Aryan (2026) for the rounds and the published score; the product follows from the omitted-variable
 //! formula.
 
+mod candidates;
 mod evidence;
 mod hub;
 mod lipschitz;

@@ -204,7 +204,9 @@ fn direction(arms: &[Arm], share: f64) -> Option<Vec<f64>> {
         }
     };
     let deviations: Vec<f64> = (0..levels).map(deviation).collect();
-    let largest = deviations.iter().fold(0.0, |most: f64, d| most.max(d.abs()));
+    let largest = deviations
+        .iter()
+        .fold(0.0, |most: f64, d| most.max(d.abs()));
     (largest > 1e-9).then(|| deviations.iter().map(|d| d / largest).collect())
 }
 

@@ -39,7 +39,9 @@ impl CausalAimPlan {
             return Ok(None);
         };
         check_size(schema, workload, block)?;
-        let most_shared = workload.effects().filter(|_| block.uses_effects_selection());
+        let most_shared = workload
+            .effects()
+            .filter(|_| block.uses_effects_selection());
         Ok(Some(CausalAimPlan {
             block: block.clone(),
             rho,
@@ -63,7 +65,11 @@ impl CausalAimPlan {
     ///
     /// # Errors
     /// Where it is out of range.
-    pub fn sensitivity(&self, adjacency: Adjacency, max_rows: u32) -> Result<(u64, i64), MeasureError> {
+    pub fn sensitivity(
+        &self,
+        adjacency: Adjacency,
+        max_rows: u32,
+    ) -> Result<(u64, i64), MeasureError> {
         Ok(match self.block.score {
             SelectionScore::Product => (product::sensitivity(adjacency, max_rows), UNIT),
             SelectionScore::Lipschitz => (lipschitz::sensitivity(adjacency, max_rows)?, SCALE),
@@ -86,7 +92,11 @@ impl CausalAimPlan {
             None => self.first_round(),
             Some(most) => RoundCharge::of(self.rho / most as f64, 0.0),
         };
-        let levels = self.block.columns.iter().map(|&c| schema.columns[c].levels());
+        let levels = self
+            .block
+            .columns
+            .iter()
+            .map(|&c| schema.columns[c].levels());
         let arms = schema.columns[self.block.treatment()].levels();
         let share = charge.choice / charge.sum();
         let leaves = RoundLine {
@@ -107,7 +117,10 @@ impl CausalAimPlan {
         let sensitivity = sensitivity as f64 / unit as f64;
         let choices = RoundLine {
             block: "selection".into(),
-            measurement: format!("choice of a leaf or a pair, at most {} times", self.block.rounds),
+            measurement: format!(
+                "choice of a leaf or a pair, at most {} times",
+                self.block.rounds
+            ),
             cells: self.block.columns.len(),
             sensitivity,
             // rho = epsilon^2 / 8.
@@ -151,7 +164,9 @@ fn check_size(
     let levels = |column: &usize| schema.columns[*column].levels();
     let smallest = block.columns.iter().copied().min_by_key(levels);
     // A block has a candidate.
-    let Some(smallest) = smallest else { return Ok(()) };
+    let Some(smallest) = smallest else {
+        return Ok(());
+    };
     let cells = hub as u128 * levels(&smallest) as u128;
     if cells <= u128::from(workload.max_cells) {
         return Ok(());

@@ -77,7 +77,9 @@ pub fn scores(table: &CodedTable, question: &Question) -> Vec<i64> {
     let chunks = table.rows.div_ceil(CHUNK);
     let zero = || vec![0; layout.length];
     let add = |mut sums: Vec<i64>, more: Vec<i64>| {
-        sums.iter_mut().zip(more).for_each(|(sum, more)| *sum += more);
+        sums.iter_mut()
+            .zip(more)
+            .for_each(|(sum, more)| *sum += more);
         sums
     };
     // Whole numbers far below 2^63: the result does not depend on the order of the chunks.
@@ -97,10 +99,19 @@ pub fn scores(table: &CodedTable, question: &Question) -> Vec<i64> {
 impl LeafCandidate {
     /// The score from the sums by contrast, level, and residual (treatment, then outcome).
     fn score(&self, sums: &[i64]) -> i64 {
-        let contrasts = self.penalties.iter().zip(sums.chunks_exact(2 * self.levels));
+        let contrasts = self
+            .penalties
+            .iter()
+            .zip(sums.chunks_exact(2 * self.levels));
         contrasts
             .map(|(penalty, sums)| {
-                let norm = |side: usize| sums.iter().skip(side).step_by(2).map(|s| s.abs()).sum::<i64>();
+                let norm = |side: usize| {
+                    sums.iter()
+                        .skip(side)
+                        .step_by(2)
+                        .map(|s| s.abs())
+                        .sum::<i64>()
+                };
                 (norm(0) - penalty[0]).min(norm(1) - penalty[1])
             })
             .max()
@@ -141,9 +152,8 @@ impl Layout {
         let mut sums = vec![0; self.length];
         let mut room = question.residuals.workspace();
         let mut residuals = vec![Residual::default(); self.contrasts];
-        let codes = |column: usize| -> &[u16] {
-            table.codes[column].as_ref().expect("a coded column")
-        };
+        let codes =
+            |column: usize| -> &[u16] { table.codes[column].as_ref().expect("a coded column") };
         for row in first..(first + CHUNK).min(table.rows) {
             question.residuals.of(table, row, &mut room, &mut residuals);
             for (leaf, start) in question.leaves.iter().zip(&self.leaves) {

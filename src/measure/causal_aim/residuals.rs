@@ -80,7 +80,9 @@ impl Residuals {
     pub fn of(&self, table: &CodedTable, row: usize, room: &mut Workspace, out: &mut [Residual]) {
         out.fill(Residual::default());
         let code = |column: usize| table.codes[column].as_ref().expect("a coded column")[row];
-        let law = self.law.probabilities(|v| code(self.columns[v]), &mut room.law);
+        let law = self
+            .law
+            .probabilities(|v| code(self.columns[v]), &mut room.law);
         // Structural zeros may rule a row out: it then says nothing.
         if !law.expect("codes are those of the schema") {
             return;

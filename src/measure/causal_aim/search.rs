@@ -1,6 +1,7 @@
 //! The rounds: what is chosen, what it is measured with, and when they end.
 
 use super::CausalAimPlan;
+use super::candidates::{Candidates, Chosen};
 use super::evidence::shows_both;
 use super::hub::{Hub, cells};
 use super::lipschitz::{self, Expected};
@@ -18,8 +19,8 @@ use crate::release::MarginalSelection;
 use crate::schema::{Query, SCALE};
 use crate::workload::{Block, SelectionScore, hub_query, leaf_query, pair_query};
 
-/// The share of the rounds' budget below which what is left after rounding is nothing.
-const NOTHING: f64 = 1e-6;
+/// The share of the rounds' budget below which what is left is nothing: what rounding noise up to whole units leaves.
+const NOTHING: f64 = 1e-4;
 
 /// The state of the rounds.
 pub struct Search<'a> {
@@ -40,21 +41,6 @@ struct Measured {
     leaf: Option<usize>,
     /// Whether it showed more than noise.
     shows: bool,
-}
-
-/// What a round may choose.
-struct Candidates {
-    /// Positions of leaves.
-    leaves: Vec<usize>,
-    pairs: Vec<PairCandidate>,
-    stops: bool,
-}
-
-/// What the rounds have come to.
-enum Chosen {
-    Leaf(usize),
-    Pair([usize; 2]),
-    Nothing,
 }
 
 impl<'a> Search<'a> {
@@ -113,13 +99,14 @@ impl<'a> Search<'a> {
                 charge = self.aim.round(remaining);
             }
             let sigma = self.sigma(charge)?;
-            let candidates = self.candidates(&fit, bound, sigma)?;
+            let mut candidates = self.candidates(&fit, bound, sigma)?;
+            candidates.stops = had_nothing;
             if remaining <= NOTHING * self.aim.rho || candidates.is_empty() {
                 break;
             }
             let (chosen, choice) = match self.aim.block.score {
                 SelectionScore::Product => {
-                    self.choose_by_product(&fit, bound, charge, &candidates, had_nothing)?
+                    self.choose_by_product(&fit, bound, charge, &candidates)?
                 }
                 SelectionScore::Lipschitz => self.choose_by_distance(&fit, charge, &candidates)?,
             };
@@ -169,7 +156,7 @@ impl<'a> Search<'a> {
         let mut candidates = Candidates {
             leaves: leaves.collect(),
             pairs: Vec::new(),
-            stops: by_product,
+            stops: false,
         };
         if self.aim.block.pairs && by_product {
             candidates.pairs = self.pairs(fit, bound, sigma, limit)?;
@@ -213,7 +200,6 @@ impl<'a> Search<'a> {
         bound: f64,
         charge: RoundCharge,
         candidates: &Candidates,
-        had_nothing: bool,
     ) -> Result<(Chosen, Choice), MeasureError> {
         let hub = Hub::of(fit)?;
         let sigma = self.sigma(charge)?;
@@ -224,29 +210,21 @@ impl<'a> Search<'a> {
         };
         let leaves: Vec<LeafCandidate> = candidates.leaves.iter().map(leaf).collect();
         let count = candidates.leaves.len() + candidates.pairs.len();
+        let stop = self.stop_score(charge, count)?;
         let residuals = Residuals::new(fit, bound)?;
         let question = Question {
             residuals: &residuals,
             leaves: &leaves,
             pairs: &candidates.pairs,
-            stop: Some(self.stop_score(charge, count, had_nothing)?),
+            stop: candidates.stops.then_some(stop),
         };
         let scores = self.rounds.ask(&question, product::scores);
         self.choose(scores, charge, candidates)
     }
 
-    /// The score of measuring nothing more, in units: 0, which is where signal and noise are even; after a
-    /// round that showed nothing, what the largest of `m` Gumbel variables of the choice's scale exceeds as often as not,
-    /// about `ln m` times the scale: where there is nothing left, one of the `m` would be chosen by the noise alone.
-    fn stop_score(
-        &self,
-        charge: RoundCharge,
-        candidates: usize,
-        had_nothing: bool,
-    ) -> Result<i64, MeasureError> {
-        if !had_nothing {
-            return Ok(0);
-        }
+    /// The score of measuring nothing more, in units: `ln m` times the scale of the choice's log-odds for `m` other
+    /// candidates. It is then as likely as all of `m` candidates of score 0 together, where signal and noise are even.
+    fn stop_score(&self, charge: RoundCharge, candidates: usize) -> Result<i64, MeasureError> {
         let (sensitivity, _) = self.sensitivity()?;
         let scale = 2.0 * sensitivity as f64 / (8.0 * charge.choice).sqrt();
         Ok(((candidates as f64).ln() * scale).round() as i64)
@@ -295,7 +273,10 @@ impl<'a> Search<'a> {
                 Chosen::Pair(pair) => pair.to_vec(),
                 Chosen::Nothing => Vec::new(),
             };
-            chosen.into_iter().map(|c| columns[c].name.clone()).collect()
+            chosen
+                .into_iter()
+                .map(|c| columns[c].name.clone())
+                .collect()
         };
         let (sensitivity, _) = self.sensitivity()?;
         let choice =
@@ -387,26 +368,5 @@ impl<'a> Search<'a> {
             self.rounds.measure(block, query, None, mechanism, exact)?;
         }
         Ok(())
-    }
-}
-
-impl Candidates {
-    fn len(&self) -> usize {
-        self.leaves.len() + self.pairs.len() + usize::from(self.stops)
-    }
-
-    /// Whether there is nothing to measure.
-    fn is_empty(&self) -> bool {
-        self.leaves.is_empty() && self.pairs.is_empty()
-    }
-
-    /// What stands at a position of the scores.
-    fn at(&self, position: usize) -> Chosen {
-        let leaves = self.leaves.len();
-        match (self.leaves.get(position), position.checked_sub(leaves)) {
-            (Some(&leaf), _) => Chosen::Leaf(leaf),
-            (None, Some(pair)) if pair < self.pairs.len() => Chosen::Pair(self.pairs[pair].columns),
-            _ => Chosen::Nothing,
-        }
     }
 }

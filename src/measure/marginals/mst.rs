@@ -49,7 +49,13 @@ pub fn run(
         })
         .collect::<Result<Vec<_>, MeasureError>>()?;
     let scores = counts.ask(question.as_slice(), gaps);
-    let edges = grow_tree(rounds, marginals, &candidates, independent.room().clone(), &scores)?;
+    let edges = grow_tree(
+        rounds,
+        marginals,
+        &candidates,
+        independent.room().clone(),
+        &scores,
+    )?;
     let rho = marginals.two_way_rho(edges.len());
     for (edge, choice) in edges {
         let mut query = queries[edge].clone();
