@@ -41,7 +41,7 @@ fn a_release_goes_through_every_verb() {
             of(block)
         );
     }
-    scratch.run(&format!("plan {documents}"));
+    scratch.run(&format!("plan {documents} --error-budget --repetitions 10"));
     scratch.run(&format!(
         "measure lalonde.csv {documents} -o release.json --insecure-seed 3"
     ));
