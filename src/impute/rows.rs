@@ -10,7 +10,8 @@ use rayon::prelude::*;
 /// Samples `rows` rows from a model, with as little sampling error as there can be.
 ///
 /// Codes come from the model; a numeric outcome is drawn uniformly within its grid cell and kept in
-/// fixed point. Columns that no measurement named stay `None`.
+/// fixed point. A covariate that the model does not have (no measurement names it) is drawn evenly from its levels: nothing
+/// is known of it.
 ///
 /// # Errors
 /// Where there are more rows than 32 bits count.
@@ -64,6 +65,16 @@ fn decode_rows(
     }
     for (&column, codes) in variables.columns.iter().zip(sampled) {
         table.codes[column] = Some(codes);
+    }
+    let mut random = stream(seed, Purpose::Unmeasured, index);
+    let covariates = schema.covariates();
+    for column in covariates
+        .into_iter()
+        .filter(|&c| variables.of_column(c).is_none())
+    {
+        let levels = schema.columns[column].levels() as u16;
+        let even = (0..rows).map(|_| random.random_range(0..levels));
+        table.codes[column] = Some(even.collect());
     }
     table
 }
