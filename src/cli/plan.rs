@@ -125,11 +125,13 @@ fn page(plan: &Plan) -> Result<Page, Failure> {
 
 /// The rounds that choose marginals, where the workload has any.
 fn rounds(plan: &Plan) -> Result<Vec<RoundLine>, Failure> {
-    let lines = plan
-        .marginals
-        .as_ref()
-        .map(|marginals| marginals.lines(&plan.schema, plan.workload.adjacency));
-    Ok(lines
+    let adjacency = plan.workload.adjacency;
+    let marginals = plan.marginals.as_ref();
+    let marginals = marginals.map(|marginals| marginals.lines(&plan.schema, adjacency));
+    let causal_aim = plan.causal_aim.as_ref();
+    let causal_aim = causal_aim.map(|rounds| rounds.lines(&plan.schema, adjacency));
+    Ok(marginals
+        .or(causal_aim)
         .transpose()
         .or_status(ExitStatus::Usage)?
         .unwrap_or_default())

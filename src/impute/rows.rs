@@ -10,7 +10,8 @@ use rayon::prelude::*;
 /// Samples `rows` rows from a model, with as little sampling error as there can be.
 ///
 /// Codes come from the model; a numeric outcome is drawn uniformly within its grid cell and kept in
-/// fixed point. Columns that no measurement named stay `None`.
+/// fixed point. A covariate that the model does not have (no measurement names it) is drawn evenly from its possible
+/// levels: nothing is known of it.
 ///
 /// # Errors
 /// Where there are more rows than 32 bits count.
@@ -65,7 +66,52 @@ fn decode_rows(
     for (&column, codes) in variables.columns.iter().zip(sampled) {
         table.codes[column] = Some(codes);
     }
+    draw_unmeasured(
+        &mut table,
+        schema,
+        &mut stream(seed, Purpose::Unmeasured, index),
+    );
     table
+}
+
+/// How often a row's unmeasured covariates are drawn until they are possible. Where structural zeros leave half of
+/// their combinations, one row in 2^64 is not.
+const MOST_DRAWS: usize = 64;
+
+/// Draws the covariates that are not there, evenly among the combinations that structural zeros leave with the rest of
+/// each row.
+fn draw_unmeasured(table: &mut CodedTable, schema: &Schema, random: &mut impl RngExt) {
+    let covariates = schema.covariates().into_iter();
+    let missing: Vec<usize> = covariates.filter(|&c| table.codes[c].is_none()).collect();
+    let zeros = schema.structural_zeros.iter();
+    let zeros: Vec<_> = zeros
+        .filter(|zero| zero.conditions.iter().any(|(c, _)| missing.contains(c)))
+        .collect();
+    let mut drawn: Vec<Vec<u16>> = vec![Vec::with_capacity(table.rows); missing.len()];
+    let mut codes = vec![0; missing.len()];
+    for row in 0..table.rows {
+        for _ in 0..MOST_DRAWS {
+            for (code, &column) in codes.iter_mut().zip(&missing) {
+                *code = random.random_range(0..schema.columns[column].levels() as u16);
+            }
+            let holds = |(column, ruled_out): &(usize, Vec<u16>)| {
+                let code = match missing.iter().position(|c| c == column) {
+                    Some(at) => Some(codes[at]),
+                    None => table.codes[*column].as_ref().map(|codes| codes[row]),
+                };
+                code.is_some_and(|code| ruled_out.contains(&code))
+            };
+            if !zeros.iter().any(|zero| zero.conditions.iter().all(holds)) {
+                break;
+            }
+        }
+        for (drawn, &code) in drawn.iter_mut().zip(&codes) {
+            drawn.push(code);
+        }
+    }
+    for (column, drawn) in missing.into_iter().zip(drawn) {
+        table.codes[column] = Some(drawn);
+    }
 }
 
 /// Samples one table of independent rows per model, in parallel, and stacks them in order; table `k` (from 1) depends on the

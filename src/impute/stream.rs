@@ -19,6 +19,8 @@ pub enum Purpose {
     Adjustment = 8,
     /// Tables and noise of a plan's simulation.
     Simulation = 16,
+    /// Columns that a model does not have.
+    Unmeasured = 32,
 }
 
 /// The stream of a purpose and index under a seed: seed, purpose and index are the cipher's key, so any

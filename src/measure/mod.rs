@@ -5,6 +5,7 @@
 //! whose later questions depend on earlier noisy answers have the coded rows kept beside the counts.
 
 mod causal;
+pub mod causal_aim;
 pub mod effects;
 pub mod marginals;
 mod plan;
@@ -102,8 +103,8 @@ pub fn run(
         )?),
         None => None,
     };
-    let selection = match &plan.marginals {
-        Some(marginals) => Some(marginals::run(
+    let selection = match (&plan.marginals, &plan.causal_aim) {
+        (Some(marginals), _) => Some(marginals::run(
             plan,
             marginals,
             rows.ok_or_else(no_rows)?,
@@ -111,7 +112,16 @@ pub fn run(
             &mut accountant,
             noise,
         )?),
-        None => None,
+        (None, Some(causal_aim)) => Some(causal_aim::run(
+            plan,
+            causal_aim,
+            effects.as_ref(),
+            rows.ok_or_else(no_rows)?,
+            &mut measurements,
+            &mut accountant,
+            noise,
+        )?),
+        (None, None) => None,
     };
     let accounting = Accounting {
         accountant: plan.accountant(),

@@ -1,6 +1,7 @@
 //! The plan: every measurement with its sensitivity, noise and charge, from public quantities only.
 
 use super::MeasureError;
+use super::causal_aim::CausalAimPlan;
 use super::effects::{EffectsPlan, public_rows};
 use super::marginals::MarginalsPlan;
 use crate::privacy::{AccountantKind, Adjacency, Budget, Cost, GaussianMechanism};
@@ -45,7 +46,7 @@ pub fn default_delta(schema: &Schema) -> Option<f64> {
 fn accountant(workload: &Workload) -> AccountantKind {
     let scores = workload.effects().is_some_and(|effects| effects.selects());
     let marginals = workload.marginals().is_some_and(|block| block.selects());
-    match scores || marginals {
+    match scores || marginals || workload.causal_aim().is_some() {
         true => AccountantKind::Zcdp,
         false => workload.accountant,
     }
@@ -79,6 +80,8 @@ pub struct Plan {
     pub effects: Option<EffectsPlan>,
     /// The rounds that choose marginals.
     pub marginals: Option<MarginalsPlan>,
+    /// The rounds that choose leaves.
+    pub causal_aim: Option<CausalAimPlan>,
     /// What all of it costs.
     pub cost: Cost,
 }
@@ -114,11 +117,17 @@ impl Plan {
             })
             .transpose()?;
         let marginals = MarginalsPlan::new(&schema, &workload, &measurements, total)?;
-        let parts = measurements.iter().map(|m| m.mechanism.cost());
-        let cost = parts
+        let before = measurements
+            .iter()
+            .map(|m| m.mechanism.cost())
             .chain(effects.iter().map(|effects| effects.cost))
-            .chain(marginals.iter().map(|marginals| marginals.cost))
             .fold(Cost::ZERO, |sum, cost| sum.plus(&cost));
+        let causal_aim = CausalAimPlan::new(&schema, &workload, total.minus(&before).rho())?;
+        let cost = causal_aim
+            .iter()
+            .map(|rounds| rounds.cost)
+            .chain(marginals.iter().map(|marginals| marginals.cost))
+            .fold(before, |sum, cost| sum.plus(&cost));
         Ok(Plan {
             schema,
             workload,
@@ -126,6 +135,7 @@ impl Plan {
             measurements,
             effects,
             marginals,
+            causal_aim,
             cost,
         })
     }
@@ -138,7 +148,7 @@ impl Plan {
 
     /// Whether the rows must be kept beside the counts.
     pub fn keeps_rows(&self) -> bool {
-        self.effects.is_some() || self.marginals.is_some()
+        self.effects.is_some() || self.marginals.is_some() || self.causal_aim.is_some()
     }
 
     /// The queries, in the order of the measurements.

@@ -15,6 +15,17 @@ pub enum Adjacency {
     ReplaceOne,
 }
 
+impl Adjacency {
+    /// How many records of a unit of one row neighbouring tables differ by: one that is there or not, or one that
+    /// goes and one that comes.
+    pub fn changed_records(self) -> u64 {
+        match self {
+            Adjacency::AddRemove => 1,
+            Adjacency::ReplaceOne => 2,
+        }
+    }
+}
+
 /// How charges compose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]

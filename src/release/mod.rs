@@ -244,9 +244,14 @@ impl CheckedRelease {
             .filter(|(_, measurement)| measurement.block == Block::Leaves);
         let columns = leaves.flat_map(|(query, _)| query.axes.iter().map(|axis| axis.column));
         let covariates = columns.filter(|&c| self.schema.columns[c].role == Role::Covariate);
-        covariates
-            .map(|c| self.schema.columns[c].name.clone())
-            .collect()
+        let mut leaves: Vec<String> = Vec::new();
+        for name in covariates.map(|c| &self.schema.columns[c].name) {
+            // A leaf may be measured more than once.
+            if !leaves.contains(name) {
+                leaves.push(name.clone());
+            }
+        }
+        leaves
     }
 
     /// The number of records: public where the schema says so, else the inverse-variance mean of the

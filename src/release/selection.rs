@@ -31,7 +31,7 @@ pub struct MergedLevels {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MarginalRound {
-    /// The columns of the marginal that was chosen.
+    /// The columns of the marginal that was chosen; none where the choice was to measure no further one.
     pub chosen: Vec<String>,
     /// Among how many candidates.
     pub candidates: usize,
@@ -39,7 +39,8 @@ pub struct MarginalRound {
     pub epsilon: f64,
     /// What the choice cost; what the measurement cost, and its noise, stand in the measurement.
     pub cost: Cost,
-    /// The name of the measurement of the chosen marginal.
+    /// The name of the measurement of the chosen marginal; empty where none was chosen.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub measurement: String,
 }
 
@@ -80,7 +81,8 @@ impl MarginalSelection {
                 ));
             }
         }
-        for round in &self.rounds {
+        // A choice of nothing has no measurement.
+        for round in self.rounds.iter().filter(|r| !r.chosen.is_empty()) {
             if !measurements.contains(&round.measurement.as_str()) {
                 return Err(format!(
                     "a round names a measurement {:?} that is not there",
@@ -102,7 +104,7 @@ impl DeploymentCard {
         }
         if !selection.rounds.is_empty() {
             self.mechanisms.push(format!(
-                "{} choices of marginals by the exponential mechanism, drawn exactly; scores are not released",
+                "{} choices of what to measure next by the exponential mechanism, drawn exactly; scores are not released",
                 selection.rounds.len()
             ));
         }

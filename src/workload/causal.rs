@@ -90,43 +90,76 @@ impl CausalBlocks {
     /// The queries in the order hub, leaves, pairs, spread.
     pub(super) fn queries(&self, schema: &Schema) -> Vec<BlockQuery> {
         let mut queries = Vec::new();
-        let mut ask = |block, share, name: String, axes: &[(usize, Feature)]| {
-            let axes = axes
-                .iter()
-                .map(|&(column, feature)| Axis { column, feature })
-                .collect();
-            let query = Query { name, axes };
+        let mut ask = |block, share, query| {
             queries.push(BlockQuery {
                 block,
                 query,
                 share,
             });
         };
-        let arms = (self.treatment, Feature::Levels);
-        let moments = (self.outcome, Feature::Split);
-        let is_numeric = schema.columns[self.outcome].bins().is_some();
+        let (t, y) = (self.treatment, self.outcome);
+        let is_numeric = schema.columns[y].bins().is_some();
         let hub = if is_numeric { self.hub / 2.0 } else { self.hub };
         if is_numeric {
-            let histogram = (self.outcome, Feature::Levels);
-            ask(Block::Hub, hub, "hub:histogram".into(), &[arms, histogram]);
+            ask(
+                Block::Hub,
+                hub,
+                query(
+                    "hub:histogram".into(),
+                    &[(t, Feature::Levels), (y, Feature::Levels)],
+                ),
+            );
         }
-        ask(Block::Hub, hub, "hub:moments".into(), &[arms, moments]);
+        ask(Block::Hub, hub, hub_query(t, y));
         for &column in &self.leaf_columns {
-            let name = format!("leaf:{}", schema.columns[column].name);
             let share = self.leaves / self.leaf_columns.len() as f64;
-            let axes = [arms, moments, (column, Feature::Levels)];
-            ask(Block::Leaves, share, name, &axes);
+            ask(Block::Leaves, share, leaf_query(schema, t, y, column));
         }
         for &(a, b) in &self.pair_columns {
-            let name = format!("pair:{}*{}", schema.columns[a].name, schema.columns[b].name);
             let share = self.pairs / self.pair_columns.len() as f64;
-            let axes = [(a, Feature::Levels), (b, Feature::Levels)];
-            ask(Block::Pairs, share, name, &axes);
+            ask(Block::Pairs, share, pair_query(schema, a, b));
         }
         if self.spread > 0.0 {
-            let axes = [arms, (self.outcome, Feature::Spread)];
-            ask(Block::Spread, self.spread, "spread".into(), &axes);
+            let axes = [(t, Feature::Levels), (y, Feature::Spread)];
+            ask(Block::Spread, self.spread, query("spread".into(), &axes));
         }
         queries
     }
+}
+
+fn query(name: String, axes: &[(usize, Feature)]) -> Query {
+    let axes = axes.iter();
+    let axes = axes.map(|&(column, feature)| Axis { column, feature });
+    Query {
+        name,
+        axes: axes.collect(),
+    }
+}
+
+/// The moments of the hub: treatment x outcome split.
+pub(crate) fn hub_query(treatment: usize, outcome: usize) -> Query {
+    let axes = [(treatment, Feature::Levels), (outcome, Feature::Split)];
+    query("hub:moments".into(), &axes)
+}
+
+/// The leaf of a covariate: treatment x outcome split x levels.
+pub(crate) fn leaf_query(
+    schema: &Schema,
+    treatment: usize,
+    outcome: usize,
+    column: usize,
+) -> Query {
+    let name = format!("leaf:{}", schema.columns[column].name);
+    let axes = [
+        (treatment, Feature::Levels),
+        (outcome, Feature::Split),
+        (column, Feature::Levels),
+    ];
+    query(name, &axes)
+}
+
+/// The levels of two covariates.
+pub(crate) fn pair_query(schema: &Schema, a: usize, b: usize) -> Query {
+    let name = format!("pair:{}*{}", schema.columns[a].name, schema.columns[b].name);
+    query(name, &[(a, Feature::Levels), (b, Feature::Levels)])
 }

@@ -5,7 +5,7 @@ use super::file::{
     BlocksFile, CausalFile, LeafColumnsFile, ModelFile, PairColumnsFile, PairWord, WORKLOAD_FORMAT,
 };
 use super::workload_file::WorkloadFile;
-use super::{Mechanism, Workload, effects, marginals_check};
+use super::{Mechanism, Workload, causal_aim, effects, marginals_check};
 use crate::privacy::Adjacency;
 use crate::schema::document::Document;
 use crate::schema::fault::{Fault, Path, did_you_mean};
@@ -55,6 +55,7 @@ impl Workload {
 fn check(file: &WorkloadFile, schema: &Schema) -> Result<Workload, Fault> {
     match file {
         WorkloadFile::Causal(file) => check_causal(file, schema),
+        WorkloadFile::CausalAim(file) => causal_aim::check(file, schema),
         WorkloadFile::Independent(file) => marginals_check::independent(file, schema),
         WorkloadFile::Mst(file) => marginals_check::mst(file, schema),
         WorkloadFile::Aim(file) => marginals_check::aim(file, schema),
@@ -172,7 +173,7 @@ pub(super) fn causal_roles(schema: &Schema, top: &Path) -> Result<(usize, usize)
 /// The shares of the blocks that have work, so scaled that they sum to 1: what a block without work would
 /// have had is shared out to the others in proportion. Of each block: its name, its share, if it is
 /// there, and whether it has work.
-fn effective_shares<const N: usize>(
+pub(super) fn effective_shares<const N: usize>(
     blocks: [(&str, Option<f64>, bool); N],
     at: &Path,
 ) -> Result<[f64; N], Fault> {

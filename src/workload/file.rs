@@ -258,7 +258,7 @@ pub enum AllWord {
 }
 
 /// The words that may stand for the pairs or the squares.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum PairWord {
     /// Every one.

@@ -270,7 +270,7 @@ fn one() -> f64 {
     1.0
 }
 
-fn selected_model() -> ModelFile {
+pub(super) fn selected_model() -> ModelFile {
     ModelFile {
         max_cells: SELECTED_MAX_CELLS,
     }

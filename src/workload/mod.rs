@@ -5,6 +5,8 @@
 //! both add up over Gaussian measurements.
 
 mod causal;
+mod causal_aim;
+mod causal_aim_file;
 mod check;
 mod effects;
 mod file;
@@ -18,6 +20,9 @@ mod tests;
 mod workload_file;
 
 pub use causal::{Block, BlockQuery, CausalBlocks};
+pub(crate) use causal::{hub_query, leaf_query, pair_query};
+pub use causal_aim::CausalAimBlock;
+pub use causal_aim_file::{CausalAimBlocksFile, CausalAimFile, SelectionFile, SelectionScore};
 pub use check::WorkloadError;
 pub use effects::{EffectsBlock, Stage};
 pub use file::{
@@ -60,6 +65,13 @@ pub enum Mechanism {
         /// Microdata: hub, leaves, pairs, spread.
         microdata: Option<CausalBlocks>,
     },
+    /// Microdata whose leaves are chosen privately, and adjusted effects if wanted.
+    CausalAim {
+        /// Adjusted effects.
+        effects: Option<EffectsBlock>,
+        /// Hub, and the leaves to choose.
+        microdata: CausalAimBlock,
+    },
     /// Marginals of columns without regard to their roles.
     Marginals(MarginalsBlock),
 }
@@ -69,6 +81,7 @@ impl Workload {
     pub fn mechanism_name(&self) -> &'static str {
         match &self.mechanism {
             Mechanism::Causal { .. } => "causal",
+            Mechanism::CausalAim { .. } => "causal-aim",
             Mechanism::Marginals(block) => block.method.name(),
         }
     }
@@ -77,24 +90,33 @@ impl Workload {
     /// budget; the shares sum to what the effects, or the rounds of a selection, leave. The schema must be
     /// the one that the workload was checked against.
     pub fn queries(&self, schema: &Schema) -> Vec<BlockQuery> {
-        match &self.mechanism {
-            Mechanism::Causal { microdata, effects } => {
-                let rest = 1.0 - effects.as_ref().map_or(0.0, |block| block.share);
-                let mut queries = microdata.as_ref().map_or(Vec::new(), |b| b.queries(schema));
-                for query in &mut queries {
-                    query.share *= rest;
-                }
-                queries
+        let mut queries = match &self.mechanism {
+            Mechanism::Causal { microdata, .. } => {
+                microdata.as_ref().map_or(Vec::new(), |b| b.queries(schema))
             }
+            Mechanism::CausalAim { microdata, .. } => microdata.queries(schema),
             Mechanism::Marginals(block) => block.queries(schema),
+        };
+        let rest = 1.0 - self.effects().map_or(0.0, |block| block.share);
+        for query in &mut queries {
+            query.share *= rest;
         }
+        queries
     }
 
     /// The marginals' block, where the workload measures marginals without regard to roles.
     pub fn marginals(&self) -> Option<&MarginalsBlock> {
         match &self.mechanism {
-            Mechanism::Causal { .. } => None,
+            Mechanism::Causal { .. } | Mechanism::CausalAim { .. } => None,
             Mechanism::Marginals(block) => Some(block),
+        }
+    }
+
+    /// The block of leaves that are chosen privately, where the workload has one.
+    pub fn causal_aim(&self) -> Option<&CausalAimBlock> {
+        match &self.mechanism {
+            Mechanism::CausalAim { microdata, .. } => Some(microdata),
+            Mechanism::Causal { .. } | Mechanism::Marginals(_) => None,
         }
     }
 
@@ -106,7 +128,9 @@ impl Workload {
     /// The adjusted effects, where the workload measures them.
     pub fn effects(&self) -> Option<&EffectsBlock> {
         match &self.mechanism {
-            Mechanism::Causal { effects, .. } => effects.as_ref(),
+            Mechanism::Causal { effects, .. } | Mechanism::CausalAim { effects, .. } => {
+                effects.as_ref()
+            }
             Mechanism::Marginals(_) => None,
         }
     }

@@ -3,6 +3,7 @@
 //! The key `mechanism` decides which other keys are valid, so each mechanism has a document type of its
 //! own, which refuses what it does not know.
 
+use super::causal_aim_file::CausalAimFile;
 use super::file::CausalFile;
 use super::marginals_file::{AimFile, IndependentFile, MstFile, MwemFile};
 use crate::schema::DocumentError;
@@ -17,6 +18,8 @@ use serde::{Deserialize, Deserializer, Serialize};
 pub enum WorkloadFile {
     /// `mechanism: causal`.
     Causal(CausalFile),
+    /// `mechanism: causal-aim`.
+    CausalAim(CausalAimFile),
     /// `mechanism: independent`.
     Independent(IndependentFile),
     /// `mechanism: mst`.
@@ -38,6 +41,7 @@ struct Head {
 #[serde(rename_all = "kebab-case")]
 enum MechanismWord {
     Causal,
+    CausalAim,
     Independent,
     Mst,
     Aim,
@@ -55,6 +59,7 @@ impl WorkloadFile {
         let head: Head = document.read()?;
         Ok(match head.mechanism {
             MechanismWord::Causal => WorkloadFile::Causal(document.read()?),
+            MechanismWord::CausalAim => WorkloadFile::CausalAim(document.read()?),
             MechanismWord::Independent => WorkloadFile::Independent(document.read()?),
             MechanismWord::Mst => WorkloadFile::Mst(document.read()?),
             MechanismWord::Aim => WorkloadFile::Aim(document.read()?),
@@ -70,6 +75,9 @@ impl<'de> Deserialize<'de> for WorkloadFile {
         let head = Head::deserialize(&value).map_err(D::Error::custom)?;
         match head.mechanism {
             MechanismWord::Causal => CausalFile::deserialize(&value).map(WorkloadFile::Causal),
+            MechanismWord::CausalAim => {
+                CausalAimFile::deserialize(&value).map(WorkloadFile::CausalAim)
+            }
             MechanismWord::Independent => {
                 IndependentFile::deserialize(&value).map(WorkloadFile::Independent)
             }

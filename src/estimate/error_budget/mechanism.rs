@@ -166,6 +166,19 @@ impl<'a> Mechanism<'a> {
         })
     }
 
+    /// The plan without its effects, unless the microdata need what they select.
+    fn microdata_plan(&self) -> Plan {
+        let mut plan = self.plan.clone();
+        let shares = |plan: &Plan| {
+            let rounds = plan.causal_aim.as_ref();
+            rounds.is_some_and(|rounds| rounds.block.uses_effects_selection())
+        };
+        if let Some(effects) = plan.effects.take_if(|_| !shares(&self.plan)) {
+            plan.cost = plan.cost.minus(&effects.cost);
+        }
+        plan
+    }
+
     /// A release of the microdata part, its model, and the estimates of arm 1.
     fn microdata(
         &self,
@@ -173,10 +186,7 @@ impl<'a> Mechanism<'a> {
         seed: u64,
         drawn: bool,
     ) -> Result<(BaseFit, Vec<Effect>), EstimateError> {
-        let mut plan = self.plan.clone();
-        plan.effects = None;
-        let costs = plan.measurements.iter().map(|m| m.mechanism.cost());
-        plan.cost = costs.fold(Cost::ZERO, |sum, cost| sum.plus(&cost));
+        let plan = self.microdata_plan();
         let queries = plan.queries();
         let mut counter = Counter::new(&plan.schema, &queries).map_err(simulation)?;
         counter.add(table);
@@ -185,16 +195,22 @@ impl<'a> Mechanism<'a> {
             self.documents.clone(),
             Counted {
                 answers: counter.answers(),
-                rows: None,
+                rows: plan.keeps_rows().then(|| Confidential::new(table.clone())),
             },
             self.authorise(plan.cost)?,
             &mut NoiseSource::insecure_seed(seed),
         );
-        let release = CheckedRelease {
-            document: document.map_err(simulation)?,
-            schema: plan.schema,
-            workload: plan.workload,
-            queries,
+        let document = document.map_err(simulation)?;
+        let release = match document.selection {
+            None => CheckedRelease {
+                document,
+                schema: plan.schema,
+                workload: plan.workload,
+                queries,
+            },
+            // The queries that were chosen stand in the document alone.
+            Some(_) => CheckedRelease::parse(&document.to_json(), "a simulated release")
+                .map_err(simulation)?,
         };
         let fit = BaseFit::new(Released::new(&release)?, &mut |_, _| ())?;
         // The same model twice is the fewest draws that can be combined.

@@ -38,11 +38,7 @@ pub struct Association<'a> {
 
 /// The largest change of a utility, in units of `1 / SCORE_SCALE`.
 pub fn utility_sensitivity(adjacency: Adjacency, max_rows: u32) -> u64 {
-    let records = match adjacency {
-        Adjacency::AddRemove => 1,
-        Adjacency::ReplaceOne => 2,
-    };
-    SCORE_SCALE as u64 * records * u64::from(max_rows)
+    SCORE_SCALE as u64 * adjacency.changed_records() * u64::from(max_rows)
 }
 
 /// The utilities, in units of `1 / SCORE_SCALE`.

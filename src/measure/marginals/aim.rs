@@ -16,7 +16,7 @@ use super::candidates::{Candidate, downward_closure};
 use super::counts::{MarginalCounts, table_of};
 use super::fit::Fit;
 use super::gap::{WEIGHT_SCALE, gap_sensitivity, in_gap_units, noise_norm, whole_weights};
-use super::plan::RoundCharge;
+use super::plan::{MarginalsPlan, RoundCharge};
 use super::rounds::Rounds;
 use super::scoring::score;
 use crate::measure::MeasureError;
@@ -28,7 +28,11 @@ use crate::workload::{AimRule, Block};
 const NOTHING: f64 = 1e-9;
 
 /// Runs the rounds.
-pub fn run(rule: &AimRule, rounds: &mut Rounds) -> Result<(), MeasureError> {
+pub fn run(
+    rule: &AimRule,
+    marginals: &MarginalsPlan,
+    rounds: &mut Rounds,
+) -> Result<(), MeasureError> {
     let candidates = downward_closure(&rule.marginals);
     let counts = rounds.count(&candidates);
     let weights: Vec<f64> = candidates.iter().map(|c| c.weight).collect();
@@ -37,7 +41,7 @@ pub fn run(rule: &AimRule, rounds: &mut Rounds) -> Result<(), MeasureError> {
         candidates,
         counts,
     };
-    let total = rounds.marginals.total_rho;
+    let total = marginals.total_rho;
     let mut charge = RoundCharge::of(total / rule.rounds as f64, rule.selection_share);
     let mut fit = rounds.fit(None)?;
     for number in 1.. {
@@ -130,9 +134,14 @@ impl Pool {
             schema.unit.max_rows(),
             WEIGHT_SCALE,
         );
-        let choices = scored.listed.iter().map(|&at| &self.candidates[at]);
-        let choices: Vec<&Candidate> = choices.collect();
-        let choice = rounds.choose(&choices, scored.scores, sensitivity, charge.choice)?;
+        let name = |at: usize| self.candidates[scored.listed[at]].names(schema);
+        let choice = rounds.choose(
+            scored.listed.len(),
+            &name,
+            scored.scores,
+            sensitivity,
+            charge.choice,
+        )?;
         let chosen = scored.listed[choice.position];
         let before = expected.of(&self.candidates[chosen].columns)?;
         let mut query = self.candidates[chosen].query(schema);
@@ -150,10 +159,11 @@ impl Pool {
 
 /// No candidate fits the size limit.
 pub fn no_room(rounds: &Rounds, limit: u64) -> MeasureError {
-    let variables = &rounds.marginals.variables;
+    let columns = &rounds.plan.schema.columns;
+    let names = rounds.modelled.iter().map(|&c| columns[c].name.clone());
     MeasureError::Model(ModelError::TooLarge {
         context: "a model with any of the candidates".into(),
-        clique: variables.domain.names().to_vec(),
+        clique: names.collect(),
         cells: u128::from(limit) + 1,
         limit: u128::from(limit),
     })

@@ -36,7 +36,7 @@ impl Fit {
     /// Fits a model to measurements, starting from the one before, if there is one.
     pub fn new(
         plan: &Plan,
-        variables: &Variables,
+        variables: Variables,
         queries: &[Query],
         measurements: &[Measurement],
         merged: &[MergedLevels],
@@ -52,7 +52,7 @@ impl Fit {
             max_cells: plan.workload.max_cells.saturating_mul(MARGINAL_WORK),
             entropy_weight: entropy_weight(&plan.workload, measurements),
         };
-        let released = Released::from_evidence(variables.clone(), &evidence)?;
+        let released = Released::from_evidence(variables, &evidence)?;
         let tree = grow(&released.problem, before)?;
         let sets = released.problem.sets().len();
         let calibrator = Calibrator::on_tree(released.problem, tree.tree().clone())?;
@@ -82,6 +82,16 @@ impl Fit {
         Ok(self.tree.has_room(&set, limit)?)
     }
 
+    /// The model.
+    pub fn model(&self) -> &Model {
+        &self.model
+    }
+
+    /// The meaning of its variables.
+    pub fn variables(&self) -> &Variables {
+        &self.variables
+    }
+
     /// What the model's size allows.
     pub fn tree(&self) -> &GrowingTree {
         &self.tree
@@ -105,24 +115,30 @@ pub struct Expected<'a> {
 impl Expected<'_> {
     /// The expected counts of the marginal of some columns, in records.
     pub fn of(&mut self, columns: &[usize]) -> Result<Vec<f64>, MeasureError> {
-        let query = Query {
+        self.of_query(&Query {
             name: String::new(),
             axes: level_axes(columns),
-        };
-        let merging = |column: &usize| {
-            let name = &self.schema.columns[*column].name;
+        })
+    }
+
+    /// The expected answer to a query, in records.
+    pub fn of_query(&mut self, query: &Query) -> Result<Vec<f64>, MeasureError> {
+        let merging = |column: usize| {
+            let name = &self.schema.columns[column].name;
             self.merged.iter().find(|m| m.column == *name)
         };
-        let merged: Vec<_> = columns.iter().map(merging).collect();
-        let axes = self.variables.axes(self.schema, &query, &merged);
+        let merged: Vec<_> = query.axes.iter().map(|a| merging(a.column)).collect();
+        let axes = self.variables.axes(self.schema, query, &merged);
         Ok(self.marginals.expected_counts(&axes)?)
     }
 }
 
-/// The tree of a problem: that of the fit before with the new measurements' sets.
+/// The tree of a problem: that of the fit before with the new measurements' sets; or one of its own where
+/// a measurement brought a new variable.
 fn grow(problem: &Problem, before: Option<&Fit>) -> Result<GrowingTree, ModelError> {
     let sets = problem.sets();
-    let Some(before) = before else {
+    let same = |fit: &&Fit| fit.variables.domain == problem.domain;
+    let Some(before) = before.filter(same) else {
         return GrowingTree::new(&problem.domain, &sets);
     };
     let mut tree = before.tree.clone();

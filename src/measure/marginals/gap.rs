@@ -40,11 +40,7 @@ pub struct GapCandidate {
 /// record one count in one cell. All sums are of whole numbers in 128 bits, clamped to 64 at the end, and clamping
 /// moves two numbers no further apart.
 pub fn gap_sensitivity(adjacency: Adjacency, max_rows: u32, most_weight: i64) -> u64 {
-    let records = match adjacency {
-        Adjacency::AddRemove => 1,
-        Adjacency::ReplaceOne => 2,
-    };
-    GAP_SCALE as u64 * records * u64::from(max_rows) * most_weight as u64
+    GAP_SCALE as u64 * adjacency.changed_records() * u64::from(max_rows) * most_weight as u64
 }
 
 /// The scores of the candidates.

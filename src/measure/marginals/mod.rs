@@ -46,13 +46,13 @@
 
 mod aim;
 mod candidates;
-mod counts;
-mod fit;
-mod gap;
+pub(super) mod counts;
+pub(super) mod fit;
+pub(super) mod gap;
 mod mst;
 mod mwem;
-mod plan;
-mod rounds;
+pub(super) mod plan;
+pub(super) mod rounds;
 mod scoring;
 #[cfg(test)]
 mod tests;
@@ -78,13 +78,20 @@ pub(super) fn run(
     accountant: &mut Accountant,
     noise: &mut NoiseSource,
 ) -> Result<MarginalSelection, MeasureError> {
-    let mut rounds = Rounds::new(plan, marginals, table, measurements, accountant, noise);
+    let mut rounds = Rounds::new(
+        plan,
+        &marginals.block.columns,
+        table,
+        measurements,
+        accountant,
+        noise,
+    );
     match &marginals.block.method {
         // Its plan asks for no rounds.
         Method::Independent => {}
-        Method::Mst(rule) => mst::run(rule, &mut rounds)?,
-        Method::Aim(rule) => aim::run(rule, &mut rounds)?,
-        Method::Mwem(rule) => mwem::run(rule, &mut rounds)?,
+        Method::Mst(rule) => mst::run(rule, marginals, &mut rounds)?,
+        Method::Aim(rule) => aim::run(rule, marginals, &mut rounds)?,
+        Method::Mwem(rule) => mwem::run(rule, marginals, &mut rounds)?,
     }
     Ok(rounds.finish())
 }

@@ -12,6 +12,7 @@ use super::candidates::{Candidate, pairs};
 use super::counts::table_of;
 use super::fit::variables_of;
 use super::gap::gap_sensitivity;
+use super::plan::MarginalsPlan;
 use super::rounds::{Choice, Rounds};
 use super::scoring::score;
 use crate::measure::MeasureError;
@@ -21,12 +22,16 @@ use crate::release::{Measurement, MergedLevels};
 use crate::workload::{Block, MstRule};
 
 /// Chooses the tree and measures its pairs.
-pub fn run(rule: &MstRule, rounds: &mut Rounds) -> Result<(), MeasureError> {
+pub fn run(
+    rule: &MstRule,
+    marginals: &MarginalsPlan,
+    rounds: &mut Rounds,
+) -> Result<(), MeasureError> {
     let merged = rounds.measurements().iter();
     let merged = merged.filter_map(|m| merge_rare(m, rule.compression));
     let merged = merged.collect();
     rounds.merge(merged);
-    let candidates = pairs(&rounds.marginals.block.columns);
+    let candidates = pairs(&marginals.block.columns);
     if candidates.is_empty() {
         return Ok(());
     }
@@ -41,11 +46,12 @@ pub fn run(rule: &MstRule, rounds: &mut Rounds) -> Result<(), MeasureError> {
     }
     let edges = grow_tree(
         rounds,
+        marginals,
         &candidates,
         independent.tree().clone(),
         &scored.scores,
     )?;
-    let rho = rounds.marginals.two_way_rho(edges.len());
+    let rho = marginals.two_way_rho(edges.len());
     for (edge, choice) in edges {
         let mut query = candidates[edge].query(&rounds.plan.schema);
         query.name = format!("{}:{}", Block::TwoWay, query.name);
@@ -59,16 +65,17 @@ pub fn run(rule: &MstRule, rounds: &mut Rounds) -> Result<(), MeasureError> {
 /// The edges, those that the workload asks for first. A pair that the model has no room for is no candidate.
 fn grow_tree(
     rounds: &mut Rounds,
+    marginals: &MarginalsPlan,
     candidates: &[Candidate],
     mut tree: GrowingTree,
     scores: &Confidential<Vec<i64>>,
 ) -> Result<Vec<(usize, Option<Choice>)>, MeasureError> {
     let plan = rounds.plan;
     let sensitivity = gap_sensitivity(plan.workload.adjacency, plan.schema.unit.max_rows(), 1);
-    let variables = &rounds.marginals.variables;
+    let variables = &marginals.variables;
     let mut forest = Forest::new(plan.schema.columns.len());
     let mut edges: Vec<(usize, Option<Choice>)> = Vec::new();
-    for set in &rounds.marginals.block.together {
+    for set in &marginals.block.together {
         forest.join(set);
         tree = tree.with(&variables_of(variables, set))?;
         let at = candidates.iter().position(|c| c.columns == *set);
@@ -90,9 +97,9 @@ fn grow_tree(
         let of_left = scores.ask(&left, |scores: &Vec<i64>, left: &Vec<usize>| {
             left.iter().map(|&at| scores[at]).collect::<Vec<i64>>()
         });
-        let round: Vec<&Candidate> = left.iter().map(|&at| &candidates[at]).collect();
-        let rho = rounds.marginals.choice_rho();
-        let choice = rounds.choose(&round, of_left, sensitivity, rho)?;
+        let name = |at: usize| candidates[left[at]].names(&plan.schema);
+        let rho = marginals.choice_rho();
+        let choice = rounds.choose(left.len(), &name, of_left, sensitivity, rho)?;
         let edge = left[choice.position];
         forest.join(&candidates[edge].columns);
         tree = tree.with(&variables_of(variables, &candidates[edge].columns))?;

@@ -9,18 +9,22 @@ use super::candidates::{Candidate, as_listed};
 use super::counts::table_of;
 use super::fit::Fit;
 use super::gap::{GAP_SCALE, gap_sensitivity};
-use super::plan::RoundCharge;
+use super::plan::{MarginalsPlan, RoundCharge};
 use super::rounds::Rounds;
 use super::scoring::score;
 use crate::measure::MeasureError;
 use crate::workload::{Block, MwemRule};
 
 /// Runs the rounds.
-pub fn run(rule: &MwemRule, rounds: &mut Rounds) -> Result<(), MeasureError> {
-    let together = rounds.marginals.block.together.len();
+pub fn run(
+    rule: &MwemRule,
+    marginals: &MarginalsPlan,
+    rounds: &mut Rounds,
+) -> Result<(), MeasureError> {
+    let together = marginals.block.together.len();
     let candidates = as_listed(&rule.marginals);
     let counts = rounds.count(&candidates);
-    let each = rounds.marginals.rho / (rule.rounds - together).max(1) as f64;
+    let each = marginals.rho / (rule.rounds - together).max(1) as f64;
     let charge = RoundCharge::of(each, rule.selection_share);
     let sensitivity = gap_sensitivity(
         rounds.plan.workload.adjacency,
@@ -34,8 +38,15 @@ pub fn run(rule: &MwemRule, rounds: &mut Rounds) -> Result<(), MeasureError> {
         let mut expected = fit.expected(&rounds.plan.schema, &[]);
         let penalty = |_, cells: usize| (cells as i64 * GAP_SCALE, 1);
         let scored = score(&mut expected, &candidates, &eligible, &counts, penalty)?;
-        let choices: Vec<&Candidate> = scored.listed.iter().map(|&at| &candidates[at]).collect();
-        let choice = rounds.choose(&choices, scored.scores, sensitivity, charge.choice)?;
+        let plan = rounds.plan;
+        let name = |at: usize| candidates[scored.listed[at]].names(&plan.schema);
+        let choice = rounds.choose(
+            scored.listed.len(),
+            &name,
+            scored.scores,
+            sensitivity,
+            charge.choice,
+        )?;
         let chosen = scored.listed[choice.position];
         let mut query = candidates[chosen].query(&rounds.plan.schema);
         query.name = format!("round-{number}:{}", query.name);

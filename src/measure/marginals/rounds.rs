@@ -3,8 +3,8 @@
 use super::candidates::Candidate;
 use super::counts::{CountQuestion, MarginalCounts, count};
 use super::fit::Fit;
-use super::plan::MarginalsPlan;
 use crate::measure::{MeasureError, Plan, measurement};
+use crate::model::Variables;
 use crate::privacy::{
     Accountant, Confidential, ExponentialMechanism, GaussianMechanism, NoiseSource, Sensitivity,
 };
@@ -17,8 +17,8 @@ use crate::workload::Block;
 pub struct Rounds<'a> {
     /// The whole plan.
     pub plan: &'a Plan,
-    /// Its part that chooses.
-    pub marginals: &'a MarginalsPlan,
+    /// The columns that the models have whether or not a measurement names them.
+    pub modelled: &'a [usize],
     table: &'a Confidential<CodedTable>,
     accountant: &'a mut Accountant,
     noise: &'a mut NoiseSource,
@@ -38,7 +38,7 @@ impl<'a> Rounds<'a> {
     /// The state after the plan's own measurements.
     pub fn new(
         plan: &'a Plan,
-        marginals: &'a MarginalsPlan,
+        modelled: &'a [usize],
         table: &'a Confidential<CodedTable>,
         measurements: &'a mut Vec<Measurement>,
         accountant: &'a mut Accountant,
@@ -47,7 +47,7 @@ impl<'a> Rounds<'a> {
         Rounds {
             queries: plan.queries(),
             plan,
-            marginals,
+            modelled,
             table,
             accountant,
             noise,
@@ -86,11 +86,21 @@ impl<'a> Rounds<'a> {
         self.table.ask(&question, count)
     }
 
+    /// Another question about the rows; its answer stays confidential.
+    pub fn ask<Q: ?Sized, A>(
+        &self,
+        question: &Q,
+        answer: fn(&CodedTable, &Q) -> A,
+    ) -> Confidential<A> {
+        self.table.ask(question, answer)
+    }
+
     /// Fits a model to what was measured so far, from the one before.
     pub fn fit(&self, before: Option<&Fit>) -> Result<Fit, MeasureError> {
+        let variables = Variables::new(&self.plan.schema, &self.queries, self.modelled)?;
         Fit::new(
             self.plan,
-            &self.marginals.variables,
+            variables,
             &self.queries,
             self.measurements,
             &self.selection.merged,
@@ -98,10 +108,12 @@ impl<'a> Rounds<'a> {
         )
     }
 
-    /// Chooses one of the candidates of a round by scores of this sensitivity.
+    /// Chooses one of so many candidates of a round by scores of this sensitivity; `name` tells the columns of
+    /// each.
     pub fn choose(
         &mut self,
-        candidates: &[&Candidate],
+        candidates: usize,
+        name: &dyn Fn(usize) -> Vec<String>,
         scores: Confidential<Vec<i64>>,
         sensitivity: u64,
         rho: f64,
@@ -111,13 +123,18 @@ impl<'a> Rounds<'a> {
         // There is a candidate: rounds without one are not held.
         let position = chosen.first().copied().unwrap_or(0);
         let round = MarginalRound {
-            chosen: candidates[position].names(&self.plan.schema),
-            candidates: candidates.len(),
+            chosen: name(position),
+            candidates,
             epsilon: mechanism.epsilon(),
             cost: mechanism.cost(),
             measurement: String::new(),
         };
         Ok(Choice { position, round })
+    }
+
+    /// Records a choice after which nothing is measured.
+    pub fn record(&mut self, choice: Choice) {
+        self.selection.rounds.push(choice.round);
     }
 
     /// The mechanism that measures a marginal with this charge.
