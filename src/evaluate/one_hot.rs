@@ -159,11 +159,10 @@ impl Levels {
     /// The column with the indicators that are kept, renumbered.
     fn keeping(mut self, keep: &[bool]) -> Levels {
         let kept = keep.iter().filter(|keep| **keep).count();
-        let mut next = 0;
         let mut renumbered = vec![kept as u16; keep.len() + 1];
-        for (level, _) in keep.iter().enumerate().filter(|(_, keep)| **keep) {
+        let levels = (0..keep.len()).filter(|&level| keep[level]);
+        for (next, level) in (0..).zip(levels) {
             renumbered[level] = next;
-            next += 1;
         }
         for code in &mut self.codes {
             *code = renumbered[usize::from(*code)];

@@ -185,17 +185,12 @@ impl GrowingTree {
             .iter()
             .map(|&c| self.domain.cells(&self.tree.cliques()[c]));
         let own: u128 = own.fold(0, u128::saturating_add);
-        let (domain, sets, _) = self.span_problem(span, set)?;
-        let anew = JunctionTree::planned_cells(&domain, &sets)?;
+        let span = self.span_problem(span, set)?;
+        let anew = JunctionTree::planned_cells(&span.domain, &span.sets)?;
         Ok(self.tree.cells().saturating_sub(own).saturating_add(anew))
     }
 
-    /// The span's variables as a domain of their own, its cliques and the set in their terms, and what they stand for.
-    fn span_problem(
-        &self,
-        span: &[usize],
-        set: &[usize],
-    ) -> Result<(Domain, Vec<Vec<usize>>, Vec<usize>), ModelError> {
+    fn span_problem(&self, span: &[usize], set: &[usize]) -> Result<SpanProblem, ModelError> {
         let cliques = span.iter().map(|&c| self.tree.cliques()[c].as_slice());
         let sets: Vec<&[usize]> = cliques.chain([set]).collect();
         let mut variables = sets.concat();
@@ -205,7 +200,11 @@ impl GrowingTree {
         let local = sets.iter().map(|set| set.iter().map(place).collect());
         let names = variables.iter().map(|_| String::new()).collect();
         let domain = Domain::new(names, self.domain.shape(&variables))?;
-        Ok((domain, local.collect(), variables))
+        Ok(SpanProblem {
+            domain,
+            sets: local.collect(),
+            variables,
+        })
     }
 
     /// The tree in which every clique of the span has all variables of the set.
@@ -223,12 +222,12 @@ impl GrowingTree {
 
     /// The tree with its span planned anew around the set.
     fn span_anew(&self, span: &[usize], set: &[usize]) -> Result<JunctionTree, ModelError> {
-        let (domain, sets, variables) = self.span_problem(span, set)?;
-        let anew = JunctionTree::plan(&domain, &sets)?;
-        let of_span = anew
-            .cliques()
-            .iter()
-            .map(|clique| clique.iter().map(|&v| variables[v]).collect());
+        let span_problem = self.span_problem(span, set)?;
+        let anew = JunctionTree::plan(&span_problem.domain, &span_problem.sets)?;
+        let of_span = anew.cliques().iter().map(|clique| {
+            let variables = clique.iter().map(|&v| span_problem.variables[v]);
+            variables.collect()
+        });
         let others = self.tree.cliques().iter().enumerate();
         let others = others
             .filter(|(c, _)| !span.contains(c))
@@ -238,6 +237,15 @@ impl GrowingTree {
             maximal(of_span.chain(others).collect()),
         ))
     }
+}
+
+/// A part of a tree and a set that it shall cover, on their own.
+struct SpanProblem {
+    domain: Domain,
+    /// The part's cliques, and the set.
+    sets: Vec<Vec<usize>>,
+    /// What its variables stand for.
+    variables: Vec<usize>,
 }
 
 impl JunctionTree {

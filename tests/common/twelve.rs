@@ -42,7 +42,7 @@ pub fn schema(rows: usize) -> String {
 /// A table, and the mean effect of its records.
 pub fn table(rows: usize, seed: u64) -> (CodedTable, f64) {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
-    let mut codes: Vec<Vec<u16>> = vec![Vec::with_capacity(rows); 2 + COVARIATES];
+    let mut codes: Vec<Vec<u16>> = vec![Vec::new(); 2 + COVARIATES];
     let mut outcome = Vec::with_capacity(rows);
     let mut effect = 0.0;
     for _ in 0..rows {

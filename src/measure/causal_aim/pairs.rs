@@ -215,7 +215,7 @@ fn slopes(reference: &[f64; 4], treated: &[f64; 4], bound: f64) -> [f64; 2] {
     let both = reference[0] + treated[0];
     let pooled = |at: usize| (reference[0] * reference[at] + treated[0] * treated[at]) / both;
     let variance = pooled(2);
-    if !(variance > 0.0) {
+    if variance.is_nan() || variance <= 0.0 {
         return [0.0; 2];
     }
     [
