@@ -15,6 +15,7 @@
 //! | [`measure`] | what to measure and when, one file per mechanism |
 //! | [`impute`] | posterior draws of the moments, refits, imputed tables |
 //! | [`estimate`] | estimators on tables and on models, combining rules |
+//! | [`panel`] | synthetic control of a panel: methods, effects |
 //! | [`report`] | text tables, JSON, pictures |
 //! | [`cli`] | one file per subcommand: arguments and printing, no statistics |
 
@@ -24,6 +25,7 @@ pub mod estimate;
 pub mod impute;
 pub mod measure;
 pub mod model;
+pub mod panel;
 pub mod privacy;
 pub mod release;
 pub mod report;

@@ -70,6 +70,12 @@ pub enum PrivacyError {
          release has other charges; give it a budget accounted by zCDP"
     )]
     NotGaussian,
+    /// A charge that is not pure against a budget without a delta.
+    #[error(
+        "the budget has no delta, and only pure mechanisms can keep it; give a delta as well, or choose a \
+         pure mechanism"
+    )]
+    NotPure,
     /// The ledger's earlier releases protect something else.
     #[error(
         "the ledger's releases protect neighbours by {kept}, this one by {asked}: their guarantees do \

@@ -6,6 +6,8 @@ mod forest;
 mod json;
 mod marks;
 pub mod numbers;
+mod panel_picture;
+mod panel_text;
 pub mod svg;
 mod table;
 mod text;
@@ -13,6 +15,8 @@ mod words;
 
 pub use forest::forest;
 pub use json::{JsonError, document};
+pub use panel_picture::panel_picture;
+pub use panel_text::{PanelNames, panel_text};
 pub use table::{Column, Style, Table};
 pub use text::{effects_text, not_estimated_text};
 pub use words::Outcome;

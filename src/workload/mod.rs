@@ -6,6 +6,8 @@
 
 mod causal;
 mod check;
+mod dpsc;
+mod dpsc_file;
 mod effects;
 mod file;
 mod marginals;
@@ -19,6 +21,8 @@ mod workload_file;
 
 pub use causal::{Block, BlockQuery, CausalBlocks};
 pub use check::WorkloadError;
+pub use dpsc::DpscWorkload;
+pub use dpsc_file::{DpscFile, DpscMechanism, DpscMethod, SecondStage, WeightSensitivity};
 pub use effects::{EffectsBlock, Stage};
 pub use file::{
     BlockFile, BlocksFile, CausalFile, CausalMechanism, EffectsFile, KeepFile, LeafColumnsFile,
