@@ -130,11 +130,15 @@ fn what_does_not_fit_is_refused_with_a_remedy() {
         "balance.yaml",
         "format: dpcausal.workload/1\nmechanism: dpsc\nmethod: balance\n",
     );
+    scratch.write(
+        "index.yaml",
+        "format: dpcausal.workload/1\nmechanism: dpsc\nmethod: index\n",
+    );
     for (words, code, expected) in [
         ("measure prop99.csv --schema panel.yaml --workload balance.yaml --epsilon 1", 2, "--delta"),
         ("measure prop99.csv --schema panel.yaml --workload workload.yaml --epsilon 1", 2, "mechanism: dpsc"),
         ("measure lalonde.csv --schema schema.yaml --workload dpsc.yaml --epsilon 1", 2, "dpcausal.panel/1"),
-        ("measure prop99.csv --schema panel.yaml --mu 1", 2, "GDP"),
+        ("measure prop99.csv --schema panel.yaml --workload index.yaml --mu 1", 2, "GDP"),
         ("plan --schema panel.yaml --epsilon 1", 2, "--panel FILE"),
         ("analyze panel-release.json --by state", 2, "leave them out"),
         ("impute panel-release.json --rows 5", 2, "--rows"),

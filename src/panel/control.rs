@@ -83,15 +83,6 @@ impl NoiseTerm {
             *value += (0..count).map(|k| self.loadings[(i, k)] * noise[k]).sum::<f64>();
         }
     }
-
-    /// The variance of each value of the path.
-    fn variances(&self) -> Vec<f64> {
-        let deviation = law::deviation(self.law, self.scale, self.dimension);
-        let square = |i: usize| (0..self.loadings.ncols()).map(move |k| self.loadings[(i, k)].powi(2));
-        (0..self.loadings.nrows())
-            .map(|i| square(i).sum::<f64>() * deviation * deviation)
-            .collect()
-    }
 }
 
 /// A private counterfactual.
@@ -112,35 +103,20 @@ pub struct Control {
 }
 
 impl Control {
-    /// A path that the counterfactual without noise may have had: the released one less a draw of its error.
+    /// A path that the same estimate without noise may have had: the released one less a draw of the noise.
     pub fn draw<R: Rng + ?Sized>(&self, rng: &mut R) -> Vec<f64> {
         let mut error = vec![0.0; self.path.len()];
         for term in &self.noise {
             term.add(&mut error, rng);
         }
-        if let Some(held_back) = &self.held_back {
-            add_normal(held_back, &mut error, rng);
-        }
         self.path.iter().zip(error).map(|(path, e)| path - e).collect()
     }
 
-    /// Adds a draw of the target's departure to a path.
+    /// Adds a draw of the target's departure, and of what was held back, to a path.
     pub fn add_departure<R: Rng + ?Sized>(&self, path: &mut [f64], rng: &mut R) {
-        if let Some(departure) = &self.departure {
-            add_normal(departure, path, rng);
+        for part in self.held_back.iter().chain(&self.departure) {
+            add_normal(part, path, rng);
         }
-    }
-
-    /// The standard deviation of the path's error by noise and by what was held back.
-    pub fn privacy_deviations(&self) -> Vec<f64> {
-        let mut variances = match &self.held_back {
-            Some(spectrum) => diagonal(spectrum),
-            None => vec![0.0; self.path.len()],
-        };
-        for term in &self.noise {
-            variances.iter_mut().zip(term.variances()).for_each(|(v, more)| *v += more);
-        }
-        variances.into_iter().map(f64::sqrt).collect()
     }
 
     /// The departure of a path on the unit scale: the public forecast's own error, of its mean where the path is one
@@ -157,12 +133,6 @@ impl Control {
             vectors: Mat::identity(1, 1),
         }
     }
-}
-
-fn diagonal(spectrum: &Spectrum) -> Vec<f64> {
-    let n = spectrum.values.len();
-    let square = |i: usize, k: usize| spectrum.values[k] * spectrum.vectors[(i, k)].powi(2);
-    (0..n).map(|i| (0..n).map(|k| square(i, k)).sum()).collect()
 }
 
 fn add_normal<R: Rng + ?Sized>(spectrum: &Spectrum, path: &mut [f64], rng: &mut R) {

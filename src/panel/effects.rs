@@ -1,10 +1,11 @@
 //! Effects of the intervention, with intervals: per period, cumulative, and the mean (ATT).
 //!
 //! An effect is what was observed less the private counterfactual. Two errors separate it from the truth, and they are
-//! stated apart: the **privacy** error, noise of a known law and what was held back because of it, and the target's own
-//! **departure** from its donors, whose covariance the target's past gives (it is also what a synthetic control
-//! without privacy has, and what placebos show). Intervals come from draws of both laws, so they hold at any level and
-//! need not be symmetric; the part for privacy alone stands beside.
+//! stated apart: the **privacy** error, noise of a known law, and the target's own **departure** from its donors, whose
+//! covariance the target's past gives (a synthetic control without privacy has it too, and it is what placebos show),
+//! with what shrinkage held back because of the noise. Intervals come from draws of both laws, so they hold at any
+//! level and need not be symmetric; the part for privacy alone, where the same estimate without noise lies, stands
+//! beside.
 
 use super::PanelError;
 use super::control::Control;
@@ -30,7 +31,7 @@ pub struct EffectEstimate {
     pub privacy_interval: [f64; 2],
     /// The standard deviation by privacy.
     pub privacy_deviation: f64,
-    /// The standard deviation by departure.
+    /// The standard deviation by departure and by what was held back.
     pub departure_deviation: f64,
 }
 
@@ -93,18 +94,18 @@ pub fn effects(
     all.map(|(target, control)| {
         let setting = setting(release, target)?;
         let method = release.document.controls[target].method;
-        Ok(of_target(&setting, &control, method, level, seed))
+        Ok(of_target(&setting, &control, method, level, (seed, DRAWS)))
     })
     .collect()
 }
 
-/// The effects on one target.
+/// The effects on one target, from a seed and a number of draws.
 pub fn of_target(
     setting: &Setting<'_>,
     control: &Control,
     method: DpscMethod,
     level: f64,
-    seed: u64,
+    (seed, draws): (u64, usize),
 ) -> TargetEffects {
     let series = setting.series();
     let pre = setting.frame.pre_periods;
@@ -114,7 +115,7 @@ pub fn of_target(
     let mut rng = stream(seed, Purpose::Posterior, setting.target as u64);
     let mut privacy = Columns::new(estimates.len());
     let mut whole = Columns::new(estimates.len());
-    for _ in 0..DRAWS {
+    for _ in 0..draws {
         let mut path = control.draw(&mut rng);
         privacy.push(truth(&path));
         control.add_departure(&mut path, &mut rng);
@@ -200,7 +201,7 @@ struct Summary {
 
 impl Columns {
     fn new(count: usize) -> Columns {
-        Columns(vec![Vec::with_capacity(DRAWS); count])
+        Columns(vec![Vec::new(); count])
     }
 
     fn push(&mut self, values: Vec<f64>) {

@@ -3,16 +3,11 @@
 //! These are draws of the continuous laws, in floating point: the lattice is finer than 2^-29 of the noise's scale,
 //! and nothing confidential is left to protect.
 
-use crate::release::{NoiseLaw, PanelMeasurement};
+use crate::release::NoiseLaw;
 use rand::{Rng, RngExt};
 use rand_distr::{Distribution, Gamma, StandardNormal};
 
-/// A draw of a measurement's noise, in the statistic's own units.
-pub fn draw<R: Rng + ?Sized>(measurement: &PanelMeasurement, rng: &mut R) -> Vec<f64> {
-    coordinates(measurement.law, measurement.noise_scale(), measurement.values.len(), rng)
-}
-
-/// A draw of `cells` coordinates of noise.
+/// A draw of `cells` coordinates of noise, in the statistic's own units.
 pub fn coordinates<R: Rng + ?Sized>(
     law: NoiseLaw,
     scale: f64,
@@ -81,23 +76,13 @@ fn gamma<R: Rng + ?Sized>(shape: f64, rng: &mut R) -> f64 {
 mod tests {
     use super::*;
     use crate::impute::{Purpose, stream};
-    use crate::privacy::Cost;
 
     const DRAWS: usize = 40_000;
 
     /// The mean square of the first coordinate of so many draws, over its expectation.
     fn ratio(law: NoiseLaw, cells: usize) -> f64 {
-        let measurement = PanelMeasurement {
-            name: String::new(),
-            law,
-            lattice_bits: 3,
-            scale: 20,
-            sensitivity: 1,
-            cost: Cost::ZERO,
-            values: vec![0; cells],
-        };
         let mut rng = stream(1, Purpose::Posterior, cells as u64);
-        let sum: f64 = (0..DRAWS).map(|_| draw(&measurement, &mut rng)[0].powi(2)).sum();
+        let sum: f64 = (0..DRAWS).map(|_| coordinates(law, 2.5, cells, &mut rng)[0].powi(2)).sum();
         sum / DRAWS as f64 / deviation(law, 2.5, cells).powi(2)
     }
 

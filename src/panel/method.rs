@@ -16,7 +16,7 @@ const LEAST_LOG_STEP: f64 = 0.005;
 const LEAST_LEVEL_STEP: f64 = 0.001;
 
 /// A method with everything public that it depends on.
-pub trait Method {
+pub trait Method: Sync {
     /// The statistics to be released, in the order in which they are drawn, as far as they are fixed beforehand.
     fn channels(&self) -> Vec<(&'static str, usize, Channel)>;
 

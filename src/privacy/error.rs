@@ -72,8 +72,8 @@ pub enum PrivacyError {
     NotGaussian,
     /// A charge that is not pure against a budget without a delta.
     #[error(
-        "the budget has no delta, and only pure mechanisms can keep it; give a delta as well, or choose a \
-         pure mechanism"
+        "the budget is accounted in pure epsilon, since it has no delta or began with a pure release, and this charge \
+         is not pure; give a delta, use another ledger, or choose a pure mechanism"
     )]
     NotPure,
     /// The ledger's earlier releases protect something else.

@@ -74,11 +74,11 @@ fn notes(target: &TargetEffects, guarantee: &str, decimals: usize, level: &str) 
     vec![
         format!("Method {}; {guarantee}.", target.method.name()),
         format!(
-            "SD privacy: noise, and what was held back because of it; with that error alone the {level} interval of the \
-             mean is {low} to {high}.{bound}"
+            "SD privacy: the noise, whose law is known; the same estimate without noise has its mean between {low} and \
+             {high} ({level}).{bound}"
         ),
-        "SD departure: how far the target may stray from its donors, by the record of its own past (public); a synthetic \
-         control without privacy has it too."
+        "SD departure: how far the target may stray from its donors, by the record of its own past (public), and what \
+         was held back because of the noise; a synthetic control without privacy has the first of them too."
             .into(),
         format!(
             "Without any budget, the forecast of {} from its own past alone gives a mean effect of {}, SD {}.",
