@@ -3,8 +3,8 @@
 //! The key `mechanism` decides which other keys are valid, so each mechanism has a document type of its
 //! own, which refuses what it does not know.
 
-use super::file::CausalFile;
 use super::dpsc_file::DpscFile;
+use super::file::CausalFile;
 use super::marginals_file::{AimFile, IndependentFile, MstFile, MwemFile};
 use crate::schema::DocumentError;
 use crate::schema::document::Document;
