@@ -23,36 +23,32 @@
 //! the least of a public sequence that keeps the root mean square `omega` of `a' theta` so small that `t = 1 + 2 omega`
 //! leaves the last measurement's noise at .3 of the errors' own scale.
 
+mod features;
+mod questions;
+
 use super::PanelError;
-use super::channel::{Channel, Lattice, Rounding, Share};
+use super::channel::{Channel, Rounding, Share};
 use super::control::{Control, NoiseTerm, PathScale};
-use super::forecast::Forecast;
-use super::linear::{Spectrum, clip_length, dot, times};
-use super::method::{Method, Setting, transformed};
+use super::linear::{Spectrum, times};
+use super::method::{Method, Setting};
 use crate::privacy::{Accountant, Confidential, NoiseSource, Norm};
 use crate::release::PanelMeasurement;
 use crate::schema::PanelSchema;
 use crate::table::DonorRows;
 use faer::Mat;
+use features::{Features, PRIOR};
+use questions::{
+    ERROR_CLIP, MEANS_CLIP, PAST_CLIP, Question, sum_of_balanced, sum_of_means, sum_of_spreads,
+};
 
 /// The parts of the three measurements.
 const PARTS: [f64; 3] = [0.30, 0.15, 0.55];
-/// The most features of the past.
-const FEATURES: usize = 8;
-/// Directions of the past below this part of the largest variance are left out.
-const NEGLIGIBLE: f64 = 1e-9;
-/// The clips.
-const MEANS_CLIP: f64 = 2.5;
-const PAST_CLIP: f64 = 0.7;
-const ERROR_CLIP: f64 = 1.0;
 /// The last measurement's noise, as a part of the errors' scale, that weights may grow to.
 const NOISE_PART: f64 = 0.3;
 /// Weights beyond so many root mean squares are clipped.
 const WEIGHT_CLIP: f64 = 2.0;
 /// Root mean squares below this are not worth any weights.
 const LEAST_OMEGA: f64 = 0.05;
-/// The prior variance of what is shrunk, in the errors' own: errors of donors unlike the target are larger.
-const PRIOR: f64 = 4.0;
 /// The ridge's sequence.
 const LEAST_RIDGE: f64 = 0.001;
 const RIDGE_STEP: f64 = 1.3;
@@ -71,100 +67,6 @@ pub struct Balance<'a> {
     spread: Channel,
     /// The last part of the squared parameter.
     last: f64,
-}
-
-/// The public map from a series to features of its past and its errors.
-struct Features {
-    forecast: Forecast,
-    /// The features' rows: deviations to coordinates.
-    past: Mat<f64>,
-    /// The typical length of an error before scaling, `rho`.
-    rho: f64,
-    /// The target's own features.
-    target: Vec<f64>,
-}
-
-impl Features {
-    fn new(setting: &Setting<'_>) -> Features {
-        let forecast = setting.forecast();
-        let pre = setting.frame.pre_periods;
-        let own = |s: usize, t: usize| {
-            let same = if s == t {
-                forecast.observation_variance
-            } else {
-                0.0
-            };
-            forecast.step_variance * (s.min(t) + 1) as f64 + same
-        };
-        // Deviations are linear in the series: D = I - F.
-        let deviation = Mat::from_fn(pre, pre, |t, s| {
-            let base = &forecast.bases[t];
-            let part = if base.contains(&s) {
-                1.0 / base.len() as f64
-            } else {
-                0.0
-            };
-            (if s == t { 1.0 } else { 0.0 }) - part
-        });
-        let covariance = &deviation * Mat::from_fn(pre, pre, own) * deviation.transpose();
-        let spectrum = Spectrum::new(covariance.as_ref());
-        let floor = NEGLIGIBLE * spectrum.values[0];
-        let kept: Vec<usize> = (0..pre.min(FEATURES))
-            .filter(|&k| spectrum.values[k] > floor)
-            .collect();
-        let typical: f64 = kept.iter().map(|&k| spectrum.values[k].sqrt()).sum();
-        let past = Mat::from_fn(kept.len(), pre, |k, t| {
-            let (value, vector) = (spectrum.values[kept[k]], spectrum.vectors[(t, kept[k])]);
-            vector * value.powf(-0.25) / typical.sqrt()
-        });
-        let rho = forecast
-            .spectrum
-            .values
-            .iter()
-            .map(|v| v.sqrt())
-            .sum::<f64>()
-            .sqrt();
-        // The target's deviations need no later periods: its errors come out as whatever they are, and are dropped.
-        let mut series = setting.transformed_past();
-        series.extend(&forecast.path);
-        let (deviations, _) = forecast.deviations(&series);
-        let target = times(&past, &deviations);
-        Features {
-            forecast,
-            past,
-            rho,
-            target,
-        }
-    }
-
-    fn order(&self) -> usize {
-        self.past.nrows()
-    }
-
-    fn periods(&self) -> usize {
-        self.forecast.path.len()
-    }
-
-    /// A donor's features: of its past, and of its errors in the eigenvectors of their covariance.
-    fn of(&self, row: &[f64], schema: &PanelSchema) -> (Vec<f64>, Vec<f64>) {
-        let series: Vec<f64> = row
-            .iter()
-            .map(|&value| transformed(schema, value))
-            .collect();
-        let (deviations, errors) = self.forecast.deviations(&series);
-        let mut b = self.forecast.spectrum.coordinates(&errors);
-        for (b, value) in b.iter_mut().zip(&self.forecast.spectrum.values) {
-            *b *= value.powf(-0.25) / self.rho;
-        }
-        (times(&self.past, &deviations), b)
-    }
-
-    /// Values shrunk towards zero, whose noise has this variance: a prior of the forecast's own errors.
-    fn gains(&self, noise: f64) -> Vec<f64> {
-        let values = self.forecast.spectrum.values.iter();
-        let prior = values.map(|value| PRIOR * value.sqrt() / (self.rho * self.rho));
-        prior.map(|prior| prior / (prior + noise)).collect()
-    }
 }
 
 /// What is known once the first two measurements are released.
@@ -313,68 +215,6 @@ impl<'a> Balance<'a> {
     }
 }
 
-/// The public questions to the donors.
-struct Question<'a> {
-    schema: &'a PanelSchema,
-    features: &'a Features,
-    past_mean: &'a [f64],
-    error_mean: &'a [f64],
-    theta: &'a [f64],
-    clip: f64,
-    lattice: Lattice,
-}
-
-fn sum_of_means(rows: &DonorRows, question: &Question<'_>) -> Vec<i64> {
-    let features = question.features;
-    let mut sum = vec![0; features.order() + features.periods()];
-    for row in rows {
-        let (mut a, mut b) = features.of(row, question.schema);
-        clip_length(&mut a, MEANS_CLIP);
-        clip_length(&mut b, MEANS_CLIP);
-        a.append(&mut b);
-        question.lattice.add(&mut sum, &a);
-    }
-    sum
-}
-
-/// A donor's past about the released mean, clipped.
-fn centred(mut a: Vec<f64>, mean: &[f64]) -> Vec<f64> {
-    a.iter_mut().zip(mean).for_each(|(a, m)| *a -= m);
-    clip_length(&mut a, PAST_CLIP);
-    a
-}
-
-fn sum_of_spreads(rows: &DonorRows, question: &Question<'_>) -> Vec<i64> {
-    let order = question.features.order();
-    let mut sum = vec![0; order * (order + 1) / 2];
-    for row in rows {
-        let a = centred(
-            question.features.of(row, question.schema).0,
-            question.past_mean,
-        );
-        question
-            .lattice
-            .add_triangle(&mut sum, order, |i, j| a[i] * a[j]);
-    }
-    sum
-}
-
-fn sum_of_balanced(rows: &DonorRows, question: &Question<'_>) -> Vec<i64> {
-    let mut sum = vec![0; question.features.periods()];
-    for row in rows {
-        let (a, mut b) = question.features.of(row, question.schema);
-        let weight = 1.0 + dot(&centred(a, question.past_mean), question.theta);
-        let weight = weight.clamp(-question.clip, question.clip);
-        b.iter_mut()
-            .zip(question.error_mean)
-            .for_each(|(b, m)| *b -= m);
-        clip_length(&mut b, ERROR_CLIP);
-        b.iter_mut().for_each(|b| *b *= weight);
-        question.lattice.add(&mut sum, &b);
-    }
-    sum
-}
-
 impl Method for Balance<'_> {
     fn channels(&self) -> Vec<(&'static str, usize, Channel)> {
         let (order, periods) = (self.features.order(), self.features.periods());
@@ -501,130 +341,4 @@ impl Method for Balance<'_> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::panel::effects::of_target;
-    use crate::panel::tests::panels::{Panel, accountant};
-    use crate::workload::DpscMethod;
-
-    /// Given the first two measurements, intervals for privacy alone cover the estimate without the last one's noise. With
-    /// 400 repetitions the standard error of a coverage of .95 is .011; the bounds are 3.2 of them away.
-    #[test]
-    fn intervals_for_noise_cover_the_estimate_without_it() {
-        const REPETITIONS: u64 = 400;
-        for mu_squared in [0.05, 0.8] {
-            let (mut of_path, mut of_mean) = (0, 0);
-            for repetition in 0..REPETITIONS {
-                let panel = Panel::factor_model(60, 16, 20, repetition);
-                let setting = panel.setting(Share::Gaussian(mu_squared));
-                let balance = Balance::new(&setting).unwrap();
-                let donors = Confidential::new(panel.rows.clone());
-                let mut noise = NoiseSource::insecure_seed(repetition);
-                let mut account = accountant(balance.cost());
-                let measured = balance.measure(&donors, &mut account, &mut noise).unwrap();
-                let weights = balance.weights(&measured[0], &measured[1]).unwrap();
-                let question = Question {
-                    schema: &panel.schema,
-                    features: &balance.features,
-                    past_mean: &weights.past_mean,
-                    error_mean: &weights.error_mean,
-                    theta: &weights.theta,
-                    clip: weights.clip,
-                    lattice: weights.channel.lattice(),
-                };
-                let mut exact = measured.clone();
-                exact[2].values = sum_of_balanced(&panel.rows, &question);
-                let of = |measured: &[PanelMeasurement], draws| {
-                    let control = balance.control(measured).unwrap();
-                    of_target(
-                        &setting,
-                        &control,
-                        DpscMethod::Balance,
-                        0.95,
-                        (repetition, draws),
-                    )
-                };
-                let (truth, ours) = (of(&exact, 2), of(&measured, 500));
-                let holds = |[low, high]: [f64; 2], value: f64| low <= value && value <= high;
-                for (ours, truth) in ours.periods.iter().zip(&truth.periods) {
-                    let interval = ours.effect.privacy_interval;
-                    of_path += u64::from(holds(interval, truth.effect.estimate));
-                }
-                of_mean += u64::from(holds(ours.att.privacy_interval, truth.att.estimate));
-            }
-            let path = of_path as f64 / (4 * REPETITIONS) as f64;
-            let mean = of_mean as f64 / REPETITIONS as f64;
-            assert!((0.915..=0.985).contains(&path), "{mu_squared}: path {path}");
-            assert!((0.915..=0.985).contains(&mean), "{mu_squared}: mean {mean}");
-        }
-    }
-
-    /// However extreme the donors and whatever the released means and weights, replacing a donor moves no sum of
-    /// integers by more than its charge is for.
-    #[test]
-    fn the_sensitivities_hold() {
-        let panel = Panel::factor_model(30, 12, 16, 3);
-        let setting = panel.setting(Share::Gaussian(0.5));
-        let balance = Balance::new(&setting).unwrap();
-        let donors = Confidential::new(panel.rows.clone());
-        let mut noise = NoiseSource::insecure_seed(5);
-        let mut account = accountant(balance.cost());
-        let measured = balance.measure(&donors, &mut account, &mut noise).unwrap();
-        let weights = balance.weights(&measured[0], &measured[1]).unwrap();
-        let question = |lattice| Question {
-            schema: &panel.schema,
-            features: &balance.features,
-            past_mean: &weights.past_mean,
-            error_mean: &weights.error_mean,
-            theta: &weights.theta,
-            clip: weights.clip,
-            lattice,
-        };
-        let row = |seed: usize, size: f64| -> Vec<f64> {
-            (0..16)
-                .map(|t| (5.0 + size * ((seed + 3 * t) as f64).sin()).exp())
-                .collect()
-        };
-        let order = balance.features.order();
-        type Sum = fn(&DonorRows, &Question<'_>) -> Vec<i64>;
-        let sums: [(Sum, Lattice, bool); 3] = [
-            (sum_of_means, balance.means.lattice(), false),
-            (sum_of_spreads, balance.spread.lattice(), true),
-            (sum_of_balanced, weights.channel.lattice(), false),
-        ];
-        for ((sum, lattice, is_matrix), measured) in sums.into_iter().zip(&measured) {
-            let question = question(lattice);
-            let mut most: f64 = 0.0;
-            for seed in 0..1500 {
-                let size = 0.02 * (seed % 60) as f64;
-                let a = sum(&vec![row(seed, size)], &question);
-                let b = sum(&vec![row(seed + 1 + seed / 7, -size)], &question);
-                let cells = (0..order).flat_map(|i| (i..order).map(move |j| i == j));
-                let square = |(a, b): (&i64, &i64)| ((a - b) as f64).powi(2);
-                let squares = a.iter().zip(&b).map(square);
-                // Off the diagonal an entry stands for two.
-                let apart: f64 = match is_matrix {
-                    true => squares
-                        .zip(cells)
-                        .map(|(s, d)| if d { s } else { 2.0 * s })
-                        .sum(),
-                    false => squares.sum(),
-                };
-                most = most.max(apart.sqrt());
-            }
-            let found = most / measured.sensitivity as f64;
-            assert!(found <= 1.0 && found > 0.6, "{}: {found}", measured.name);
-        }
-    }
-
-    #[test]
-    fn a_triangle_is_read_row_by_row() {
-        let order = 4;
-        let cells: Vec<(usize, usize)> = (0..order)
-            .flat_map(|i| (i..order).map(move |j| (i, j)))
-            .collect();
-        for (at, (i, j)) in cells.iter().enumerate() {
-            assert_eq!(i * order - i * (i + 1) / 2 + j, at);
-        }
-    }
-}
+mod tests;

@@ -9,7 +9,8 @@
 //! * **Other statistics** are computed in floating point and rounded to the nearest unit. Two answers at most `Delta`
 //!   apart become integers at most `Delta 2^b + e + e` apart, where `e` is the length of a vector of ones, `sqrt(d)`
 //!   or 1: once for rounding both answers by at most half a unit a coordinate, and once for the floating-point
-//!   error, which has to stay below half a unit, some 2^-31 of the noise's scale. So rounding costs `2 e / 2^30` of
+//!   error, which has to stay below half a unit, some 2^-31 of the noise's scale (ridge penalties that are too small for
+//!   that are refused). So rounding costs `2 e / 2^30` of
 //!   the noise's scale.
 //!
 //! Noise is added to integers, so what comes out is `x + k` with the law of `k` independent of `x`; there are no

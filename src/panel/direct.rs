@@ -43,7 +43,7 @@ impl<'a> Direct<'a> {
     pub fn new(setting: &Setting<'a>) -> Result<Direct<'a>, PanelError> {
         let pre = setting.frame.pre_periods;
         let past = setting.unit_series()[..pre].to_vec();
-        let lambda = setting.lambda();
+        let lambda = setting.lambda()?;
         let is_mean = setting.workload.stage2 == SecondStage::Att;
         let sensitivity = sensitivity::counterfactual(length(&past), setting.donors(), pre, lambda);
         let cells = if is_mean {

@@ -125,7 +125,7 @@ fn of_method(setting: &Setting<'_>, method: DpscMethod) -> Result<MethodExpectat
         method,
         deviation: in_outcome(&made.expected_deviation(), &forecast.path, scale),
         is_worst_case: made.is_worst_case(),
-        lambda: is_ridge.then(|| setting.lambda()),
+        lambda: is_ridge.then(|| setting.lambda()).transpose()?,
     })
 }
 

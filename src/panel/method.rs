@@ -15,6 +15,9 @@ use crate::workload::{DpscMethod, DpscWorkload};
 const LEAST_LOG_STEP: f64 = 0.005;
 const LEAST_LEVEL_STEP: f64 = 0.001;
 
+/// The largest condition of a ridge system.
+const LARGEST_CONDITION: f64 = 1e5;
+
 /// A method with everything public that it depends on.
 pub trait Method: Sync {
     /// The statistics to be released, in the order in which they are drawn, as far as they are fixed beforehand.
@@ -136,8 +139,21 @@ impl<'a> Setting<'a> {
     }
 
     /// The ridge penalty: the workload's, or four times the number of donors.
-    pub fn lambda(&self) -> f64 {
-        self.workload.lambda.unwrap_or(4.0 * self.donors() as f64)
+    ///
+    /// # Errors
+    /// Where it is so small that floating-point errors in the weights could exceed what the
+    /// [lattice](super::channel) allows for them: `n T0 / mu`, which bounds the system's condition, times 2e-16 times
+    /// weights of half the sensitivity has to stay below 2^-33 of the sensitivity.
+    pub fn lambda(&self) -> Result<f64, PanelError> {
+        let lambda = self.workload.lambda.unwrap_or(4.0 * self.donors() as f64);
+        let least = 2.0 * (self.donors() * self.frame.pre_periods) as f64 / LARGEST_CONDITION;
+        match lambda >= least {
+            true => Ok(lambda),
+            false => Err(PanelError::Configuration(format!(
+                "lambda = {lambda} is too small to be solved exactly enough for the guarantee; with these donors and \
+                 periods take at least {least:.3}"
+            ))),
+        }
     }
 }
 

@@ -27,7 +27,7 @@
 //! are computed from that law, never from further looks at the donors.
 
 pub mod balance;
-mod channel;
+pub mod channel;
 mod control;
 pub mod direct;
 mod effects;

@@ -86,7 +86,7 @@ impl<'a> Objective<'a> {
         };
         let (n, pre) = (setting.donors(), setting.frame.pre_periods);
         let past = setting.unit_series()[..pre].to_vec();
-        let lambda = setting.lambda();
+        let lambda = setting.lambda()?;
         let curvature = sensitivity::curvature(n, pre);
         let Calibration { slack, .. } = Calibration::new(epsilon1, lambda, curvature);
         let penalty = lambda + slack;

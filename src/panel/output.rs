@@ -41,7 +41,7 @@ impl<'a> Output<'a> {
     pub fn new(setting: &Setting<'a>) -> Result<Output<'a>, PanelError> {
         let pre = setting.frame.pre_periods;
         let past = setting.unit_series()[..pre].to_vec();
-        let lambda = setting.lambda();
+        let lambda = setting.lambda()?;
         let sensitivity = match setting.workload.sensitivity {
             WeightSensitivity::Exact => sensitivity::weights(length(&past), pre, lambda),
             WeightSensitivity::Paper => {

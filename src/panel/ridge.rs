@@ -38,11 +38,16 @@ impl<'a> Ridge<'a> {
 
     /// The ridge weights.
     pub fn weights(&self, y: &[f64], lambda: f64) -> Vec<f64> {
+        self.pull(y, lambda / 2.0)
+    }
+
+    /// `(X X' + mu I)^-1 X y`.
+    fn pull(&self, y: &[f64], mu: f64) -> Vec<f64> {
         if self.by_rows {
-            return self.solve(&self.correlations(y), lambda / 2.0);
+            return self.solve(&self.correlations(y), mu);
         }
         // X (X' X + mu I)^-1 y has no difference of large numbers in it, where Woodbury's form has.
-        let periods = self.invert(y, lambda / 2.0);
+        let periods = self.invert(y, mu);
         self.rows
             .iter()
             .map(|row| dot(&row[..self.pre], &periods))
@@ -64,15 +69,19 @@ impl<'a> Ridge<'a> {
     /// The weights of the perturbed objective `|y - X' f|^2 + (penalty / 2) |f|^2 + b' f`:
     /// `(2 X X' + penalty I)^-1 (2 X y - b)`, or where that is longer than `radius`, the minimum in the ball.
     pub fn perturbed(&self, y: &[f64], penalty: f64, b: &[f64], radius: f64) -> Vec<f64> {
-        let pull = self.correlations(y);
-        let right: Vec<f64> = pull.iter().zip(b).map(|(x, b)| x - b / 2.0).collect();
-        let at = |multiplier: f64| self.solve(&right, penalty / 2.0 + multiplier);
+        let push: Vec<f64> = b.iter().map(|b| b / 2.0).collect();
+        let at = |multiplier: f64| -> Vec<f64> {
+            let mu = penalty / 2.0 + multiplier;
+            let (pull, push) = (self.pull(y, mu), self.solve(&push, mu));
+            pull.iter().zip(push).map(|(a, b)| a - b).collect()
+        };
         let free = at(0.0);
         if length(&free) <= radius {
             return free;
         }
-        // The length falls as the multiplier grows: |f| <= |right| / multiplier.
-        let (mut low, mut high) = (0.0, length(&right) / radius);
+        // The length falls as the multiplier grows: |f| <= (|X y| + |b| / 2) / multiplier.
+        let most = length(&self.correlations(y)) + length(&push);
+        let (mut low, mut high) = (0.0, most / radius);
         for _ in 0..100 {
             let middle = f64::midpoint(low, high);
             match length(&at(middle)) > radius {

@@ -21,7 +21,7 @@ pub enum Norm {
 /// most `Delta` apart in the norm, a whole number of lattice units. **Argument.** `ceil(|k + v|) <=
 /// ceil(|k| + |v|) <= ceil(|k|) + ceil(|v|)`, so a shift of the answer by `v`, `|v| <= Delta`, changes every
 /// probability by a factor of at most `exp(Delta / scale)`. **Charge.** Pure `epsilon = Delta / scale + tau`,
-/// rounded up; `tau` is what the sampler in many dimensions costs ([`k_norm`]), zero for the largest coordinate
+/// rounded up; `tau` is what the sampler in many dimensions costs (see its documentation), zero for the largest coordinate
 /// and up to eight dimensions, and there below `2 d^1.5 / M_0`, `M_0 = scale / 2`.
 ///
 /// In Euclid's norm the length is close to a Gamma variable of shape `d` and scale `scale`, and the direction
