@@ -1,7 +1,7 @@
 //! The panels of the placebo table.
 
+use rand::SeedableRng;
 use rand::rngs::SmallRng;
-use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, StandardNormal};
 use std::collections::BTreeMap;
 
@@ -13,23 +13,18 @@ pub struct Units {
     pub season: Option<usize>,
     pub pre_periods: usize,
     pub rows: Vec<Vec<f64>>,
-    /// At most so many of them take the target's part.
-    pub most_targets: usize,
+    /// The units that take the target's part.
+    pub targets: Vec<usize>,
 }
 
-impl Units {
-    /// Which units take the target's part: all, or a fixed choice.
-    pub fn targets(&self) -> Vec<usize> {
-        let n = self.rows.len();
-        if n <= self.most_targets {
-            return (0..n).collect();
-        }
-        let mut rng = SmallRng::seed_from_u64(1);
-        (0..self.most_targets)
-            .map(|_| rng.random_range(0..n))
-            .collect()
-    }
-}
+/// The counties that the figures to reach are about: 60 at random, once. A few large ones decide the figure.
+const COUNTIES: [u32; 60] = [
+    18157, 51165, 32003, 47109, 42129, 18141, 12075, 5055, 22127, 42085, 12051, 1103, 47151, 21213,
+    1073, 13033, 51089, 19181, 17181, 45035, 13189, 48401, 48309, 12033, 28057, 18067, 47029,
+    17183, 17113, 29143, 51650, 21217, 17063, 45055, 54053, 48373, 8075, 18143, 54069, 42117,
+    41067, 21177, 1089, 51700, 18071, 12071, 28001, 47179, 54099, 28121, 23011, 8001, 45011, 47051,
+    21107, 29105, 45071, 37019, 54003, 19103,
+];
 
 /// What to read of a file: name, file, columns of unit, time and outcome, the treated unit, periods before, bounds.
 type Source = (
@@ -119,18 +114,30 @@ fn read((name, _, columns, treated, pre_periods, bounds): Source, text: &str) ->
     }
     units.remove(treated);
     let periods = units.values().map(BTreeMap::len).max().unwrap_or(0);
-    let complete = units.into_values().filter(|series| {
+    units.retain(|_, series| {
         series.len() == periods && series.values().all(|&value| value > bounds[0].min(50.0))
     });
+    let is_target = |unit: &&str| {
+        name != "walmart"
+            || unit
+                .parse()
+                .is_ok_and(|county: u32| COUNTIES.contains(&county))
+    };
+    let numbered = units.keys().enumerate();
+    let targets = numbered
+        .filter(|&(_, unit)| is_target(unit))
+        .map(|(i, _)| i)
+        .collect();
     Units {
         name: name.into(),
         bounds,
         season: (name == "geolift").then_some(7),
         pre_periods,
-        rows: complete
+        rows: units
+            .into_values()
             .map(|series| series.into_values().collect())
             .collect(),
-        most_targets: 60,
+        targets,
     }
 }
 
@@ -165,6 +172,6 @@ fn factor_model(donors: usize) -> Units {
         season: None,
         pre_periods: 28,
         rows,
-        most_targets: 40,
+        targets: (0..40).map(|k| k * donors / 40).collect(),
     }
 }

@@ -40,7 +40,7 @@ fn main() {
 
 /// Prints the lines of one panel.
 fn table(panel: &Units) {
-    let targets = panel.targets();
+    let targets = &panel.targets;
     let forecast = mean_square(targets.iter().map(|&target| {
         let case = Case::new(panel, target, "index");
         case.of_forecast()
