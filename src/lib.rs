@@ -15,6 +15,7 @@
 //! | [`measure`] | what to measure and when, one file per mechanism |
 //! | [`impute`] | posterior draws of the moments, refits, imputed tables |
 //! | [`estimate`] | estimators on tables and on models, combining rules |
+//! | [`panel`] | synthetic control of a panel: methods, effects |
 //! | [`evaluate`] | the one room that compares with confidential data in the clear, for the agency's own staff; so it stands after everything that makes a release, and none of that can import it |
 //! | [`report`] | text tables, JSON, pictures |
 //! | [`cli`] | one file per subcommand: arguments and printing, no statistics |
@@ -26,6 +27,7 @@ pub mod evaluate;
 pub mod impute;
 pub mod measure;
 pub mod model;
+pub mod panel;
 pub mod privacy;
 pub mod release;
 pub mod report;

@@ -1,12 +1,12 @@
 //! `analyze`: effects with intervals, from a release, imputed tables or one table.
 
 use super::args::{AnalyzeArguments, EstimandArgument, EstimatorArgument, Posterior, RuleArgument};
-use super::input::{Input, read_input};
+use super::input::{AnyInput, Input, read_input};
 use super::output::Destination;
 use super::posterior::{DrawRequest, draw_models};
 use super::reconstruct::calibrate;
 use super::status::{ExitStatus, Failure, OrStatus};
-use super::{GlobalArguments, note};
+use super::{GlobalArguments, note, panel};
 use crate::estimate::adjusted::Constants;
 use crate::estimate::{
     self, Analysis, Effect, Estimand, EstimateError, Estimator, NotEstimated, Request, RuleKind,
@@ -31,6 +31,10 @@ pub fn run(arguments: &AnalyzeArguments, global: GlobalArguments) -> Result<(), 
         arguments.release.as_deref(),
         arguments.posterior,
     )?;
+    let input = match input {
+        AnyInput::Panel(release) => return panel::analyze(&release, arguments, global),
+        AnyInput::Records(input) => input,
+    };
     let request = request(arguments, &input)?;
     let (analysis, schema) = match input {
         Input::Release(release) => (

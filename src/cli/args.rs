@@ -82,6 +82,8 @@ pub enum Command {
 pub enum DocumentFormat {
     /// Table schemas
     Schema,
+    /// Panel schemas
+    Panel,
     /// Workloads
     Workload,
 }
@@ -93,7 +95,8 @@ pub struct BudgetArguments {
     /// (epsilon, delta)-differential privacy: epsilon
     #[arg(long, value_name = "E", conflicts_with_all = ["rho", "mu"], required_unless_present_any = ["rho", "mu"])]
     pub epsilon: Option<f64>,
-    /// (epsilon, delta)-differential privacy: delta (default 1/n^2 where the schema's `rows` is public)
+    /// (epsilon, delta)-differential privacy: delta (default 1/n^2 where the schema's `rows` is public; 0, and the
+    /// default of panels: none, for pure mechanisms only)
     #[arg(long, value_name = "D")]
     pub delta: Option<f64>,
     /// Zero-concentrated differential privacy: rho
@@ -127,6 +130,9 @@ pub enum TableFormat {
 /// `quickstart`
 #[derive(Debug, Args)]
 pub struct QuickstartArguments {
+    /// Synthetic control on an embedded panel (California's Proposition 99) instead
+    #[arg(long)]
+    pub panel: bool,
     /// The privacy budget
     #[arg(long, value_name = "E", default_value_t = 5.0)]
     pub epsilon: f64,
@@ -148,6 +154,9 @@ pub struct PlanArguments {
     pub documents: DocumentArguments,
     #[command(flatten)]
     pub budget: BudgetArguments,
+    /// Of a panel: its table, of which names, periods and the treated units' series are read, all public
+    #[arg(long, value_name = "FILE")]
+    pub panel: Option<PathBuf>,
     #[command(flatten)]
     pub simulation: SimulationArguments,
     /// Print JSON

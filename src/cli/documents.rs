@@ -51,6 +51,7 @@ pub fn read_budget(
     default_delta: Option<f64>,
 ) -> Result<Budget, Failure> {
     let budget = match (arguments.epsilon, arguments.rho, arguments.mu) {
+        (Some(epsilon), None, None) if arguments.delta == Some(0.0) => Budget::pure(epsilon),
         (Some(epsilon), None, None) => {
             let delta = arguments.delta.or(default_delta).ok_or_else(|| {
                 Failure::because(

@@ -1,18 +1,23 @@
 //! `impute`: posterior draws, refits, imputed tables in one stream or file.
 
-use super::GlobalArguments;
 use super::args::ImputeArguments;
-use super::input::read_release;
+use super::input::read_any_release;
 use super::posterior::{DrawRequest, draw_models};
 use super::reconstruct::{calibrate, rows_of, write_table};
 use super::status::{ExitStatus, Failure, OrStatus};
+use super::{GlobalArguments, panel};
 use crate::impute::{TableOrigin, impute_tables};
+use crate::release::AnyRelease;
 use crate::table::{Format, WriteOptions};
 use std::io::IsTerminal;
 
 /// Runs the command.
 pub fn run(arguments: &ImputeArguments, global: GlobalArguments) -> Result<(), Failure> {
     let sampling = &arguments.sampling;
+    let release = match read_any_release(&sampling.release)? {
+        AnyRelease::Table(release) => release,
+        AnyRelease::Panel(release) => return panel::impute(&release, arguments),
+    };
     let standard = sampling.output.as_os_str() == "-";
     // A pipe carries Parquet, because what `analyze` needs travels in it; a file's name decides for itself.
     let format = sampling
@@ -25,7 +30,6 @@ pub fn run(arguments: &ImputeArguments, global: GlobalArguments) -> Result<(), F
             "Parquet is not for the screen: give -o FILE, a pipe, or --format csv",
         ));
     }
-    let release = read_release(&sampling.release)?;
     let fit = calibrate(&release, sampling.accept_unconverged, global)?;
     let seed = sampling.seed.unwrap_or_else(|| release.default_seed());
     let request = DrawRequest {

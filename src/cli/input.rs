@@ -5,13 +5,21 @@ use super::documents::read_schema;
 use super::status::{ExitStatus, Failure, OrStatus};
 use crate::estimate::Imputed;
 use crate::impute::{Kappa, METADATA_KEY, TableKind, TableOrigin, laplace};
-use crate::release::CheckedRelease;
+use crate::release::{AnyRelease, CheckedPanelRelease, CheckedRelease};
 use crate::schema::Schema;
 use crate::table::{self, CodedTable, Source};
 use std::io::Read;
 use std::path::Path;
 
-/// The input of an analysis.
+/// The input of an analysis, of either kind.
+pub enum AnyInput {
+    /// The release of a panel.
+    Panel(Box<CheckedPanelRelease>),
+    /// What came of a table of records.
+    Records(Input),
+}
+
+/// What came of a table of records.
 pub enum Input {
     /// A release.
     Release(Box<CheckedRelease>),
@@ -35,8 +43,20 @@ pub enum Input {
     },
 }
 
-/// Reads a release; `-` is standard input.
+/// Reads the release of a table of records; `-` is standard input.
 pub fn read_release(path: &Path) -> Result<CheckedRelease, Failure> {
+    let (text, name) = read_release_text(path)?;
+    CheckedRelease::parse(&text, &name).or_status(ExitStatus::Data)
+}
+
+/// Reads a release of either kind; `-` is standard input.
+pub fn read_any_release(path: &Path) -> Result<AnyRelease, Failure> {
+    let (text, name) = read_release_text(path)?;
+    AnyRelease::parse(&text, &name).or_status(ExitStatus::Data)
+}
+
+/// A release's text, and its name for messages.
+fn read_release_text(path: &Path) -> Result<(String, String), Failure> {
     let (text, name) = if path.as_os_str() == "-" {
         let mut text = String::new();
         std::io::stdin().read_to_string(&mut text).map_err(|e| {
@@ -55,7 +75,7 @@ pub fn read_release(path: &Path) -> Result<CheckedRelease, Failure> {
         })?;
         (text, path.display().to_string())
     };
-    CheckedRelease::parse(&text, &name).or_status(ExitStatus::Data)
+    Ok((text, name))
 }
 
 /// The source that an argument names; `-` is standard input.
@@ -69,7 +89,7 @@ pub fn read_input(
     schema: Option<&Path>,
     release: Option<&Path>,
     posterior: Option<Posterior>,
-) -> Result<Input, Failure> {
+) -> Result<AnyInput, Failure> {
     // The spool lives until the input is read; its name is not shown.
     let (source, _spool) = spooled(path)?;
     let mut head = Vec::new();
@@ -83,10 +103,12 @@ pub fn read_input(
             .open_file()
             .and_then(|mut file| file.read_to_string(&mut text))
             .map_err(|e| unreadable(&source, &e))?;
-        let release = CheckedRelease::parse(&text, &source.name()).or_status(ExitStatus::Data)?;
-        return Ok(Input::Release(Box::new(release)));
+        return match AnyRelease::parse(&text, &source.name()).or_status(ExitStatus::Data)? {
+            AnyRelease::Table(release) => Ok(AnyInput::Records(Input::Release(release))),
+            AnyRelease::Panel(release) => Ok(AnyInput::Panel(release)),
+        };
     }
-    read_tables(&source, schema, release, posterior)
+    read_tables(&source, schema, release, posterior).map(AnyInput::Records)
 }
 
 /// How much of an input is looked at to tell what it is.

@@ -96,23 +96,29 @@ fn table(page: &Page) -> Table {
         Column::text("Unit"),
         Column::number("mu^2"),
         Column::number("rho, other"),
+        Column::number("epsilon, pure"),
     ];
     let mut table = Table::new(columns).title(title);
     let parts = |cost: &Cost| {
-        [cost.gaussian_mu_squared(), cost.other_rho()].map(|part| numbers::significant(part, 4))
+        [
+            cost.gaussian_mu_squared(),
+            cost.other_rho(),
+            cost.pure_epsilon(),
+        ]
+        .map(|part| numbers::significant(part, 4))
     };
     for entry in page.entries {
-        let [gaussian, other] = parts(&entry.cost);
+        let sums = parts(&entry.cost);
         let words = [
             entry.release.to_string(),
             entry.mechanism.clone(),
             entry.adjacency.to_string(),
             entry.unit.clone(),
         ];
-        table.row(words.into_iter().chain([gaussian, other]));
+        table.row(words.into_iter().chain(sums));
     }
     for (name, cost) in [("spent", &page.spent), ("remaining", &page.remaining)] {
-        let [gaussian, other] = parts(cost);
+        let [gaussian, other, pure] = parts(cost);
         table.total([
             name.to_string(),
             String::new(),
@@ -120,6 +126,7 @@ fn table(page: &Page) -> Table {
             String::new(),
             gaussian,
             other,
+            pure,
         ]);
     }
     let spent = page.spent_epsilon.map_or(String::new(), |epsilon| {

@@ -6,9 +6,9 @@ use super::input::source;
 use super::output::Destination;
 use super::progress::Progress;
 use super::status::{ExitStatus, Failure, OrStatus};
-use super::{GlobalArguments, note};
+use super::{GlobalArguments, note, panel};
 use crate::measure::{self, Counted, Documents, Plan};
-use crate::privacy::{Authorisation, Entry, Ledger, NoiseSource, PrivacyError, ReleaseId};
+use crate::privacy::{Authorisation, Budget, Entry, Ledger, NoiseSource, PrivacyError, ReleaseId};
 use crate::release::Release;
 use crate::report::numbers::size;
 use crate::schema::{PrivacyUnit, Schema};
@@ -17,13 +17,16 @@ use std::path::Path;
 
 /// Runs the command.
 pub fn run(arguments: &MeasureArguments, global: GlobalArguments) -> Result<(), Failure> {
-    let (plan, documents) = read_plan(&arguments.documents, &arguments.budget)?;
     if arguments.ledger.is_none() {
         note(
             global,
             "no --ledger: nothing keeps count of what is spent on these data over time",
         );
     }
+    if panel::is_panel(&arguments.documents.schema)? {
+        return panel::measure(arguments, global);
+    }
+    let (plan, documents) = read_plan(&arguments.documents, &arguments.budget)?;
     // The output is opened before anything is charged: a folder that can't be written to costs nothing.
     let output = Destination::from(arguments.output.clone().into_os_string());
     output.check().or_status(ExitStatus::Usage)?;
@@ -82,22 +85,28 @@ pub fn count(
 
 /// Has the ledger record the plan's whole cost; only then may noise be drawn.
 pub fn authorise(plan: &Plan, ledger: Option<&Path>) -> Result<Authorisation, Failure> {
-    let release = ReleaseId::random().or_status(ExitStatus::Internal)?;
-    let authorised = match ledger {
-        None => Authorisation::without_ledger(release, plan.cost, &plan.guarantee.budget),
-        Some(path) => {
-            let entry = Entry {
-                release,
-                mechanism: plan.workload.mechanism_name().into(),
-                accountant: plan.accountant(),
-                adjacency: plan.workload.adjacency,
-                unit: unit(&plan.schema),
-                cost: plan.cost,
-            };
-            Ledger::reserve(path, &entry)
-        }
-    };
-    authorised.map_err(privacy_failure)
+    reserve(ledger, &plan.guarantee.budget, |release| Entry {
+        release,
+        mechanism: plan.workload.mechanism_name().into(),
+        accountant: plan.accountant(),
+        adjacency: plan.workload.adjacency,
+        unit: unit(&plan.schema),
+        cost: plan.cost,
+    })
+}
+
+/// Has the ledger record a new release's entry, or without a ledger checks it against the budget.
+pub fn reserve(
+    ledger: Option<&Path>,
+    budget: &Budget,
+    entry: impl FnOnce(ReleaseId) -> Entry,
+) -> Result<Authorisation, Failure> {
+    let entry = entry(ReleaseId::random().or_status(ExitStatus::Internal)?);
+    match ledger {
+        None => Authorisation::without_ledger(entry.release, entry.cost, budget),
+        Some(path) => Ledger::reserve(path, &entry),
+    }
+    .map_err(privacy_failure)
 }
 
 /// The privacy unit in words that determine it.
@@ -113,7 +122,9 @@ fn unit(schema: &Schema) -> String {
 /// The exit status that a refusal of the privacy room deserves.
 pub fn privacy_failure(error: PrivacyError) -> Failure {
     let status = match &error {
-        PrivacyError::OverBudget { .. } | PrivacyError::NotGaussian => ExitStatus::Budget,
+        PrivacyError::OverBudget { .. } | PrivacyError::NotGaussian | PrivacyError::NotPure => {
+            ExitStatus::Budget
+        }
         PrivacyError::Entropy(_) | PrivacyError::NotAuthorised { .. } => ExitStatus::Internal,
         _ => ExitStatus::Usage,
     };

@@ -12,6 +12,7 @@ mod ledger;
 mod measure;
 mod output;
 mod pages;
+mod panel;
 mod plan;
 mod posterior;
 pub mod progress;

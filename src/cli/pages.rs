@@ -3,7 +3,7 @@
 use super::args::{Arguments, DocumentFormat};
 use super::output::Destination;
 use super::status::{ExitStatus, Failure, OrStatus};
-use crate::schema::SchemaFile;
+use crate::schema::{PanelFile, SchemaFile};
 use crate::workload::WorkloadFile;
 use clap::CommandFactory;
 
@@ -44,6 +44,7 @@ pub fn man() -> Result<(), Failure> {
 pub fn json_schema(format: DocumentFormat) -> Result<(), Failure> {
     let schema = match format {
         DocumentFormat::Schema => SchemaFile::json_schema(),
+        DocumentFormat::Panel => PanelFile::json_schema(),
         DocumentFormat::Workload => WorkloadFile::json_schema(),
     };
     let mut text = serde_json::to_string_pretty(&schema).or_status(ExitStatus::Internal)?;

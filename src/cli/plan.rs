@@ -4,7 +4,7 @@ use super::args::PlanArguments;
 use super::documents::read_plan;
 use super::output::Destination;
 use super::status::{ExitStatus, Failure, OrStatus};
-use super::{GlobalArguments, error_budget};
+use super::{GlobalArguments, error_budget, panel};
 use crate::estimate::error_budget::ErrorBudget;
 use crate::measure::Plan;
 use crate::measure::marginals::RoundLine;
@@ -49,6 +49,9 @@ struct Page {
 
 /// Runs the command.
 pub fn run(arguments: &PlanArguments, global: GlobalArguments) -> Result<(), Failure> {
+    if panel::is_panel(&arguments.documents.schema)? {
+        return panel::plan(arguments);
+    }
     let (plan, documents) = read_plan(&arguments.documents, &arguments.budget)?;
     let mut page = page(&plan)?;
     if arguments.simulation.is_wanted() {

@@ -14,13 +14,13 @@ use super::posterior::{DrawRequest, draw_models};
 use super::progress::Progress;
 use super::reconstruct::{calibrate, write_table};
 use super::status::{ExitStatus, Failure, OrStatus};
-use super::{GlobalArguments, note};
+use super::{GlobalArguments, note, panel};
 use crate::estimate::adjusted::Constants;
 use crate::estimate::{self, Effect, Estimand, Estimator, Imputed, Request, RuleKind};
 use crate::impute::{BaseFit, Kappa, TableOrigin, impute_tables, sample_rows};
 use crate::measure::{self, Documents, Guarantee, Plan, default_delta};
 use crate::model::Model;
-use crate::privacy::{Ledger, PrivacyError};
+use crate::privacy::{Budget, Ledger, PrivacyError};
 use crate::release::CheckedRelease;
 use crate::report::{document, effects_text, forest};
 use crate::schema::Schema;
@@ -46,6 +46,9 @@ pub fn run(arguments: &QuickstartArguments, global: GlobalArguments) -> Result<(
             format!("can't create the folder {}: {e}", folder.display()),
         )
     })?;
+    if arguments.panel {
+        return panel::quickstart(arguments, global);
+    }
     for (name, content) in [
         ("lalonde.csv", DATA),
         ("schema.yaml", SCHEMA),
@@ -87,15 +90,7 @@ fn measure(
     let guarantee = Guarantee::new(read_budget(&budget, default_delta(&schema))?, &schema);
     let plan = Plan::new(schema, workload, guarantee).or_status(ExitStatus::Usage)?;
     let ledger = folder.join("quickstart-ledger.jsonl");
-    match Ledger::create(&ledger, guarantee.budget, "quickstart") {
-        // The data are public, so a repeated quickstart starts a fresh ledger; a real one never would.
-        Err(PrivacyError::LedgerExists { .. }) => {
-            std::fs::remove_file(&ledger).or_status(ExitStatus::Internal)?;
-            Ledger::create(&ledger, guarantee.budget, "quickstart")
-                .or_status(ExitStatus::Internal)?;
-        }
-        created => created.map(|_| ()).or_status(ExitStatus::Internal)?,
-    }
+    fresh_ledger(&ledger, guarantee.budget)?;
     let progress = Progress::spinner("measuring", global.quiet);
     let source = Source::Path(folder.join("lalonde.csv"));
     let counted = count(&plan, &source, None, &|_| ()).or_status(ExitStatus::Internal)?;
@@ -119,6 +114,19 @@ fn measure(
         ),
     );
     CheckedRelease::parse(&text, "release.json").or_status(ExitStatus::Internal)
+}
+
+/// Opens a ledger. The data are public, so a repeated quickstart starts a fresh one; a real one never would.
+pub fn fresh_ledger(ledger: &Path, budget: Budget) -> Result<(), Failure> {
+    match Ledger::create(ledger, budget, "quickstart") {
+        Err(PrivacyError::LedgerExists { .. }) => {
+            std::fs::remove_file(ledger).or_status(ExitStatus::Internal)?;
+            Ledger::create(ledger, budget, "quickstart")
+                .map(drop)
+                .or_status(ExitStatus::Internal)
+        }
+        created => created.map(drop).or_status(ExitStatus::Internal),
+    }
 }
 
 fn write_microdata(
@@ -237,7 +245,8 @@ fn write_effects(
         .or_status(ExitStatus::Internal)
 }
 
-fn write_file(folder: &Path, name: &str, content: &str) -> Result<(), Failure> {
+/// Writes a file of the folder.
+pub fn write_file(folder: &Path, name: &str, content: &str) -> Result<(), Failure> {
     Destination::File(folder.join(name))
         .write_text(content)
         .or_status(ExitStatus::Usage)

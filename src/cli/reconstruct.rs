@@ -1,13 +1,13 @@
 //! `reconstruct`: calibrate a model to a release and sample microdata.
 
 use super::args::{ReconstructArguments, SamplingArguments};
-use super::input::read_release;
+use super::input::read_any_release;
 use super::progress::Progress;
 use super::status::{ExitStatus, Failure, OrStatus};
-use super::{GlobalArguments, note, output};
+use super::{GlobalArguments, note, output, panel};
 use crate::impute::{BaseFit, TableOrigin, sample_rows};
 use crate::model::{Diagnostics, Released};
-use crate::release::CheckedRelease;
+use crate::release::{AnyRelease, CheckedRelease};
 use crate::report::document;
 use crate::schema::Schema;
 use crate::table::{self, CodedTable, Destination, WriteOptions};
@@ -22,7 +22,10 @@ pub fn run(arguments: &ReconstructArguments, global: GlobalArguments) -> Result<
             "--json prints on standard output; give the table a file with -o",
         ));
     }
-    let release = read_release(&sampling.release)?;
+    let release = match read_any_release(&sampling.release)? {
+        AnyRelease::Table(release) => release,
+        AnyRelease::Panel(release) => return panel::reconstruct(&release, arguments),
+    };
     let fit = calibrate(&release, sampling.accept_unconverged, global)?;
     let rows = rows_of(sampling, &release);
     let seed = sampling.seed.unwrap_or_else(|| release.default_seed());

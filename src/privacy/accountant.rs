@@ -28,10 +28,11 @@ impl Authorisation {
         if !cost.is_gaussian() && matches!(budget, Budget::Gdp { .. }) {
             return Err(PrivacyError::NotGaussian);
         }
-        let remaining = match cost.is_gaussian() {
-            true => budget.total(super::AccountantKind::Gdp)?,
-            false => budget.total(super::AccountantKind::Zcdp)?,
-        };
+        let remaining = budget.total(match cost {
+            cost if cost.is_gaussian() => super::AccountantKind::Gdp,
+            cost if cost.is_pure() => super::AccountantKind::Pure,
+            _ => super::AccountantKind::Zcdp,
+        })?;
         Err(PrivacyError::OverBudget {
             budget: *budget,
             spent: Cost::ZERO,

@@ -13,6 +13,11 @@ use super::{AccountantKind, Cost, PrivacyError, mu_from_epsilon_delta, rho_from_
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", try_from = "Unchecked")]
 pub enum Budget {
+    /// `epsilon`-differential privacy, with no delta. It has room for pure mechanisms only.
+    Pure {
+        /// Finite and positive.
+        epsilon: f64,
+    },
     /// `(epsilon, delta)`-differential privacy.
     Approximate {
         /// Finite and positive.
@@ -36,6 +41,7 @@ pub enum Budget {
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 enum Unchecked {
+    Pure { epsilon: f64 },
     Approximate { epsilon: f64, delta: f64 },
     Zcdp { rho: f64 },
     Gdp { mu: f64 },
@@ -46,6 +52,7 @@ impl TryFrom<Unchecked> for Budget {
 
     fn try_from(budget: Unchecked) -> Result<Budget, PrivacyError> {
         match budget {
+            Unchecked::Pure { epsilon } => Budget::pure(epsilon),
             Unchecked::Approximate { epsilon, delta } => Budget::approximate(epsilon, delta),
             Unchecked::Zcdp { rho } => Budget::zcdp(rho),
             Unchecked::Gdp { mu } => Budget::gdp(mu),
@@ -54,6 +61,15 @@ impl TryFrom<Unchecked> for Budget {
 }
 
 impl Budget {
+    /// `epsilon`-differential privacy, with no delta.
+    ///
+    /// # Errors
+    /// [`PrivacyError::Parameter`] unless `epsilon` is finite and positive.
+    pub fn pure(epsilon: f64) -> Result<Budget, PrivacyError> {
+        check_positive("epsilon", epsilon)?;
+        Ok(Budget::Pure { epsilon })
+    }
+
     /// `(epsilon, delta)`-differential privacy.
     ///
     /// # Errors
@@ -82,7 +98,8 @@ impl Budget {
         Ok(Budget::Gdp { mu })
     }
 
-    /// The whole budget as a cost in Gaussian charges, `mu^2`, under an accountant.
+    /// The whole budget as a cost under an accountant: in pure charges under [`AccountantKind::Pure`], else in
+    /// Gaussian charges, `mu^2`.
     ///
     /// `(epsilon, delta)` converts tightly: by GDP to `mu^2`, by zCDP to `mu^2 = 2 rho`. A `rho` budget is
     /// `mu^2 = 2 rho` and a `mu` budget is `mu^2` under either: Gaussian charges of `mu^2` in total are
@@ -90,10 +107,26 @@ impl Budget {
     /// except under a `mu` budget, which has no room for them (see [`Cost::within`]): zCDP implies no
     /// GDP guarantee.
     ///
+    /// In pure charges, an `(epsilon, delta)` budget has room for its `epsilon`, and a `rho` budget for
+    /// `sqrt(2 rho)`, since that many together imply it.
+    ///
     /// # Errors
-    /// [`PrivacyError::Parameter`] where `epsilon` and `delta` are too small to convert.
+    /// [`PrivacyError::Parameter`] where `epsilon` and `delta` are too small to convert;
+    /// [`PrivacyError::NotPure`] for other than pure charges of a budget without a delta, and
+    /// [`PrivacyError::NotGaussian`] for pure charges of a `mu` budget.
     pub fn total(&self, kind: AccountantKind) -> Result<Cost, PrivacyError> {
         let gaussian_mu_squared = match (*self, kind) {
+            (
+                Budget::Pure { epsilon } | Budget::Approximate { epsilon, .. },
+                AccountantKind::Pure,
+            ) => {
+                return Cost::pure(epsilon);
+            }
+            (Budget::Zcdp { rho }, AccountantKind::Pure) => {
+                return Cost::pure((2.0 * rho).sqrt().next_down());
+            }
+            (Budget::Gdp { .. }, AccountantKind::Pure) => return Err(PrivacyError::NotGaussian),
+            (Budget::Pure { .. }, _) => return Err(PrivacyError::NotPure),
             (Budget::Approximate { epsilon, delta }, AccountantKind::Gdp) => {
                 let mu = mu_from_epsilon_delta(epsilon, delta)?;
                 (mu * mu).next_down()
@@ -112,6 +145,7 @@ impl Budget {
     pub fn implied_accountant(&self) -> Option<AccountantKind> {
         match self {
             Budget::Approximate { .. } => None,
+            Budget::Pure { .. } => Some(AccountantKind::Pure),
             Budget::Zcdp { .. } => Some(AccountantKind::Zcdp),
             Budget::Gdp { .. } => Some(AccountantKind::Gdp),
         }
@@ -121,6 +155,9 @@ impl Budget {
     /// do not add up; rho and mu^2 do.
     pub fn describe(&self, cost: &Cost) -> String {
         match (*self, cost.mu()) {
+            (Budget::Pure { .. }, _) if cost.is_pure() => {
+                format!("epsilon = {:.6}", cost.pure_epsilon())
+            }
             (Budget::Approximate { delta, .. }, _) => match cost.epsilon(delta) {
                 Ok(epsilon) => format!("epsilon = {epsilon:.6} at delta = {delta:e}"),
                 Err(_) => format!("rho = {:.6e}", cost.rho()),
@@ -142,6 +179,7 @@ impl Budget {
 impl fmt::Display for Budget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Budget::Pure { epsilon } => write!(f, "epsilon = {epsilon}, no delta"),
             Budget::Approximate { epsilon, delta } => {
                 write!(f, "epsilon = {epsilon}, delta = {delta:e}")
             }

@@ -12,13 +12,23 @@ pub const SLACK: f64 = 1e-9;
 
 /// What a mechanism, a release or a series of releases costs.
 ///
-/// While `other_rho` is zero, the guarantee is `sqrt(gaussian_mu_squared)`-GDP; always, it is
-/// `gaussian_mu_squared / 2 + other_rho`-zCDP. Both parts are finite and not negative.
+/// There are three kinds of charges, each with a sum of its own: Gaussian ones by `mu^2`, those of pure
+/// mechanisms by `epsilon`, all others by `rho`. Where every charge is Gaussian, the guarantee is
+/// `sqrt(gaussian_mu_squared)`-GDP; where every charge is pure, it is `pure_epsilon`-differential privacy;
+/// always, it is `(gaussian_mu_squared + pure_epsilon^2) / 2 + other_rho`-zCDP, since pure charges of
+/// `epsilon` in total are `epsilon`-DP together, and that implies `epsilon^2 / 2`-zCDP (Bun and Steinke 2016,
+/// proposition 1.4). All parts are finite and not negative.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(try_from = "UncheckedCost")]
 pub struct Cost {
     gaussian_mu_squared: f64,
     other_rho: f64,
+    #[serde(skip_serializing_if = "is_zero")]
+    pure_epsilon: f64,
+}
+
+fn is_zero(x: &f64) -> bool {
+    *x == 0.0
 }
 
 /// A cost as it stands in a file, before its parts are checked: a negative one would refund a budget.
@@ -27,6 +37,8 @@ pub struct Cost {
 struct UncheckedCost {
     gaussian_mu_squared: f64,
     other_rho: f64,
+    #[serde(default)]
+    pure_epsilon: f64,
 }
 
 impl TryFrom<UncheckedCost> for Cost {
@@ -35,6 +47,7 @@ impl TryFrom<UncheckedCost> for Cost {
     fn try_from(cost: UncheckedCost) -> Result<Cost, PrivacyError> {
         Ok(Cost {
             other_rho: Cost::other(cost.other_rho)?.other_rho,
+            pure_epsilon: Cost::pure(cost.pure_epsilon)?.pure_epsilon,
             ..Cost::gaussian(cost.gaussian_mu_squared)?
         })
     }
@@ -45,6 +58,7 @@ impl Cost {
     pub const ZERO: Cost = Cost {
         gaussian_mu_squared: 0.0,
         other_rho: 0.0,
+        pure_epsilon: 0.0,
     };
 
     /// The cost of Gaussian measurements that are `sqrt(mu_squared)`-GDP together.
@@ -71,6 +85,18 @@ impl Cost {
         })
     }
 
+    /// The cost of mechanisms that are `epsilon`-differentially private together, with no delta.
+    ///
+    /// # Errors
+    /// [`PrivacyError::Parameter`] unless finite and not negative.
+    pub fn pure(epsilon: f64) -> Result<Cost, PrivacyError> {
+        check_not_negative("epsilon", epsilon)?;
+        Ok(Cost {
+            pure_epsilon: epsilon,
+            ..Cost::ZERO
+        })
+    }
+
     /// The sum of the `mu^2` of the Gaussian measurements.
     pub fn gaussian_mu_squared(&self) -> f64 {
         self.gaussian_mu_squared
@@ -81,14 +107,28 @@ impl Cost {
         self.other_rho
     }
 
+    /// The sum of the `epsilon` of the pure mechanisms.
+    pub fn pure_epsilon(&self) -> f64 {
+        self.pure_epsilon
+    }
+
     /// Whether every charge is a Gaussian measurement, so that the GDP guarantee holds.
     pub fn is_gaussian(&self) -> bool {
-        self.other_rho == 0.0
+        self.other_rho == 0.0 && self.pure_epsilon == 0.0
+    }
+
+    /// Whether every charge is of a pure mechanism, so that there is a guarantee without a delta.
+    pub fn is_pure(&self) -> bool {
+        self.other_rho == 0.0 && self.gaussian_mu_squared == 0.0
     }
 
     /// The zCDP guarantee, rounded up.
     pub fn rho(&self) -> f64 {
-        sum_up(self.gaussian_mu_squared / 2.0, self.other_rho)
+        let concentrated = sum_up(self.gaussian_mu_squared / 2.0, self.other_rho);
+        match self.pure_epsilon {
+            0.0 => concentrated,
+            epsilon => sum_up(concentrated, (epsilon * epsilon / 2.0).next_up()),
+        }
     }
 
     /// The GDP guarantee, rounded up, where there is one.
@@ -106,6 +146,7 @@ impl Cost {
         Cost {
             gaussian_mu_squared: sum_up(self.gaussian_mu_squared, other.gaussian_mu_squared),
             other_rho: sum_up(self.other_rho, other.other_rho),
+            pure_epsilon: sum_up(self.pure_epsilon, other.pure_epsilon),
         }
     }
 
@@ -113,20 +154,24 @@ impl Cost {
     #[must_use]
     pub fn under(&self, kind: AccountantKind) -> Cost {
         match kind {
-            AccountantKind::Gdp => *self,
+            AccountantKind::Gdp | AccountantKind::Pure => *self,
             AccountantKind::Zcdp => Cost {
-                gaussian_mu_squared: 0.0,
                 other_rho: self.rho(),
+                ..Cost::ZERO
             },
         }
     }
 
-    /// The smallest `epsilon` at this `delta`: by GDP if every charge is Gaussian, else by zCDP.
+    /// The smallest `epsilon` at this `delta`: by GDP if every charge is Gaussian, the sum of the epsilons if
+    /// every charge is pure, else by zCDP.
     ///
     /// # Errors
     /// [`PrivacyError::Parameter`] unless `delta` is in `(0, 1)`.
     pub fn epsilon(&self, delta: f64) -> Result<f64, PrivacyError> {
         check_delta(delta)?;
+        if self.is_pure() {
+            return Ok(self.pure_epsilon);
+        }
         match self.mu() {
             Some(0.0) => Ok(0.0),
             Some(mu) => epsilon_from_mu(mu, delta),
@@ -135,10 +180,18 @@ impl Cost {
     }
 
     /// Whether the cost keeps the budget, up to a relative slack of [`SLACK`] in `mu^2` or `rho`: by GDP
-    /// if every charge is Gaussian, else by zCDP. A `mu` budget is kept by Gaussian charges only.
+    /// if every charge is Gaussian, by epsilon if every charge is pure, else by zCDP. A `mu` budget is kept by
+    /// Gaussian charges only, and a budget without a delta by pure ones only.
     pub fn within(&self, budget: &Budget) -> bool {
-        if let (Budget::Gdp { .. }, false) = (budget, self.is_gaussian()) {
-            return false;
+        match budget {
+            Budget::Gdp { .. } if !self.is_gaussian() => return false,
+            Budget::Pure { epsilon } => {
+                return self.is_pure() && at_most(self.pure_epsilon, *epsilon);
+            }
+            Budget::Approximate { epsilon, .. } if self.is_pure() => {
+                return at_most(self.pure_epsilon, *epsilon);
+            }
+            _ => {}
         }
         let kind = match self.is_gaussian() {
             true => AccountantKind::Gdp,
@@ -146,35 +199,36 @@ impl Cost {
         };
         budget.total(kind).is_ok_and(|total| match kind {
             AccountantKind::Gdp => at_most(self.gaussian_mu_squared, total.gaussian_mu_squared),
-            AccountantKind::Zcdp => at_most(self.rho(), total.rho()),
+            _ => at_most(self.rho(), total.rho()),
         })
     }
 
     /// Whether an authorised cost leaves room for `spent`, up to a relative slack of [`SLACK`]. An authorisation
-    /// of Gaussian charges covers only those; one that holds other charges is accounted by zCDP.
+    /// of Gaussian charges covers only those, one of pure charges only those; any other is accounted by zCDP.
     pub fn covers(&self, spent: &Cost) -> bool {
-        if self.is_gaussian() {
+        if self.is_pure() && self.pure_epsilon > 0.0 {
+            spent.is_pure() && at_most(spent.pure_epsilon, self.pure_epsilon)
+        } else if self.is_gaussian() {
             spent.is_gaussian() && at_most(spent.gaussian_mu_squared, self.gaussian_mu_squared)
         } else {
             at_most(spent.rho(), self.rho())
         }
     }
 
-    /// What is left of this cost after `spent`, never negative: `mu^2` where both are Gaussian, else `rho`.
+    /// What is left of this cost after `spent`, never negative: `mu^2` where both are Gaussian, `epsilon` where
+    /// both are pure, else `rho`.
     #[must_use]
     pub fn minus(&self, spent: &Cost) -> Cost {
+        let mut left = Cost::ZERO;
         if self.is_gaussian() && spent.is_gaussian() {
-            Cost {
-                gaussian_mu_squared: (self.gaussian_mu_squared - spent.gaussian_mu_squared)
-                    .max(0.0),
-                other_rho: 0.0,
-            }
+            left.gaussian_mu_squared =
+                (self.gaussian_mu_squared - spent.gaussian_mu_squared).max(0.0);
+        } else if self.is_pure() && spent.is_pure() {
+            left.pure_epsilon = (self.pure_epsilon - spent.pure_epsilon).max(0.0);
         } else {
-            Cost {
-                gaussian_mu_squared: 0.0,
-                other_rho: (self.rho() - spent.rho()).max(0.0),
-            }
+            left.other_rho = (self.rho() - spent.rho()).max(0.0);
         }
+        left
     }
 }
 

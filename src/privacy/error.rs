@@ -70,6 +70,12 @@ pub enum PrivacyError {
          release has other charges; give it a budget accounted by zCDP"
     )]
     NotGaussian,
+    /// A charge that is not pure against a budget without a delta.
+    #[error(
+        "the budget is accounted in pure epsilon, since it has no delta or began with a pure release, and this charge \
+         is not pure; give a delta, use another ledger, or choose a pure mechanism"
+    )]
+    NotPure,
     /// The ledger's earlier releases protect something else.
     #[error(
         "the ledger's releases protect neighbours by {kept}, this one by {asked}: their guarantees do \

@@ -34,6 +34,8 @@ pub enum AccountantKind {
     Gdp,
     /// Zero-concentrated differential privacy: for every mechanism here.
     Zcdp,
+    /// Pure differential privacy, without a delta: epsilons add; for releases of pure mechanisms alone.
+    Pure,
 }
 
 impl fmt::Display for Adjacency {
@@ -50,6 +52,7 @@ impl fmt::Display for AccountantKind {
         f.write_str(match self {
             AccountantKind::Gdp => "gdp",
             AccountantKind::Zcdp => "zcdp",
+            AccountantKind::Pure => "pure",
         })
     }
 }

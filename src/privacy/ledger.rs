@@ -20,7 +20,8 @@
 //! # The accountant
 //! It is fixed before any answer is seen (see the room's documentation): by the budget's form, and for an
 //! `(epsilon, delta)` budget by the first entry. Under zCDP every release is welcome, and Gaussian
-//! charges count `mu^2 / 2`; under GDP only releases of Gaussian measurements are.
+//! charges count `mu^2 / 2`; under GDP only releases of Gaussian measurements are, and where there is no
+//! delta only releases of pure mechanisms.
 
 use std::collections::HashSet;
 use std::fs::{File, OpenOptions};
@@ -225,6 +226,9 @@ impl Ledger {
         let kind = self.accountant().unwrap_or(entry.accountant);
         if kind == AccountantKind::Gdp && !entry.cost.is_gaussian() {
             return Err(PrivacyError::NotGaussian);
+        }
+        if kind == AccountantKind::Pure && !entry.cost.is_pure() {
+            return Err(PrivacyError::NotPure);
         }
         let total = self.spent.plus(&entry.cost.under(kind));
         if !total.within(&self.header.budget) {

@@ -54,7 +54,7 @@ impl GaussianMechanism {
                 share: share_mu_squared,
             });
         }
-        let sigma = smallest_affordable(SMALLEST_SIGMA, affordable);
+        let sigma = smallest_affordable(SMALLEST_SIGMA, LARGEST_SCALE, affordable);
         Ok(GaussianMechanism {
             sensitivity,
             sigma,
@@ -129,7 +129,7 @@ impl LaplaceMechanism {
         if !affordable(LARGEST_SCALE) {
             return Err(PrivacyError::NoiseTooLarge { share: epsilon });
         }
-        let scale = smallest_affordable(1, affordable);
+        let scale = smallest_affordable(1, LARGEST_SCALE, affordable);
         let epsilon = laplace_epsilon(l1_sensitivity, scale);
         Ok(LaplaceMechanism {
             l1_sensitivity,
@@ -193,10 +193,14 @@ fn laplace_epsilon(l1_sensitivity: u64, scale: u64) -> f64 {
     ((l1_sensitivity as f64).next_up() / scale as f64).next_up()
 }
 
-/// The smallest scale from `smallest` to [`LARGEST_SCALE`] that is affordable, given that the largest is;
+/// The smallest scale from `smallest` to `largest` that is affordable, given that the largest is;
 /// affordability is monotone.
-fn smallest_affordable(smallest: u64, affordable: impl Fn(u64) -> bool) -> u64 {
-    let (mut low, mut high) = (smallest, LARGEST_SCALE);
+pub(super) fn smallest_affordable(
+    smallest: u64,
+    largest: u64,
+    affordable: impl Fn(u64) -> bool,
+) -> u64 {
+    let (mut low, mut high) = (smallest, largest);
     while low < high {
         let middle = low + (high - low) / 2;
         if affordable(middle) {

@@ -19,6 +19,8 @@
 //!
 //! Draws take a random time that depends on the draw, not on the data; a release carries no timing.
 
+pub(in crate::privacy) mod k_norm;
+
 use rand::Rng;
 
 /// The largest scale, in lattice units: 2^20 records. With `u < 2^40` and the geometric part `v` a 64-bit

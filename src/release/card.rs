@@ -73,6 +73,7 @@ impl DeploymentCard {
             composition: match accounting.accountant {
                 AccountantKind::Gdp => "Gaussian differential privacy: squared parameters add".into(),
                 AccountantKind::Zcdp => "zero-concentrated differential privacy: rho adds".into(),
+                AccountantKind::Pure => "pure differential privacy: epsilon adds".into(),
             },
             preprocessing: vec![
                 "each row is coded by the schema alone; the outcome is mapped to [0, 1] by its public bounds and rounded to a multiple of 2^-20".into(),

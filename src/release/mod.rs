@@ -8,17 +8,20 @@
 mod card;
 mod check;
 mod effects;
+mod panel;
+mod panel_card;
 mod selection;
 
 pub use card::DeploymentCard;
 pub use effects::{
     EffectMeasurement, EffectsParameters, EffectsRelease, ReleasedScore, SelectionRound,
 };
+pub use panel::{CheckedPanelRelease, NoiseLaw, PanelMeasurement, PanelRelease, ReleasedControl};
 pub use selection::{MarginalRound, MarginalSelection, MergedLevels};
 
 use crate::privacy::{AccountantKind, Adjacency, Budget, Cost, ReleaseId};
 use crate::schema::{Feature, Query, Role, Schema, SchemaFile};
-use crate::workload::{Block, Workload, WorkloadFile};
+use crate::workload::{Block, DpscWorkload, Workload, WorkloadFile};
 use serde::{Deserialize, Serialize};
 
 /// The format that this version writes.
@@ -50,6 +53,14 @@ pub enum ReleaseError {
         found: String,
         /// This version.
         version: &'static str,
+    },
+    /// It is of a panel, where one of a table is needed.
+    #[error(
+        "{file}: this is the release of a panel, which has no records; give the release of a table"
+    )]
+    Panel {
+        /// The file's name.
+        file: String,
     },
     /// It contradicts itself.
     #[error(
@@ -194,15 +205,25 @@ pub struct CheckedRelease {
     pub queries: Vec<Query>,
 }
 
-impl CheckedRelease {
+/// A release of either kind: the mechanism decides.
+#[derive(Debug, Clone)]
+pub enum AnyRelease {
+    /// Of a table of records.
+    Table(Box<CheckedRelease>),
+    /// Of a panel.
+    Panel(Box<CheckedPanelRelease>),
+}
+
+impl AnyRelease {
     /// Reads a release document; `file` names it in errors.
     ///
     /// # Errors
     /// Where the text is no release of a format that this version reads, or contradicts itself.
-    pub fn parse(text: &str, file: &str) -> Result<CheckedRelease, ReleaseError> {
+    pub fn parse(text: &str, file: &str) -> Result<AnyRelease, ReleaseError> {
         #[derive(Deserialize)]
         struct Head {
             format: Option<String>,
+            mechanism: Option<String>,
         }
         let syntax = |e: serde_json::Error| ReleaseError::Syntax {
             file: file.into(),
@@ -221,21 +242,32 @@ impl CheckedRelease {
                 });
             }
         }
+        if head.mechanism.as_deref() == Some(DpscWorkload::MECHANISM) {
+            let document: PanelRelease = serde_json::from_str(text).map_err(syntax)?;
+            return Ok(AnyRelease::Panel(Box::new(document.check(file)?)));
+        }
         let document: Release = serde_json::from_str(text).map_err(syntax)?;
-        document.check(file)
+        Ok(AnyRelease::Table(Box::new(document.check(file)?)))
+    }
+}
+
+impl CheckedRelease {
+    /// Reads the release of a table of records; `file` names it in errors.
+    ///
+    /// # Errors
+    /// As [`AnyRelease::parse`], and where the release is a panel's.
+    pub fn parse(text: &str, file: &str) -> Result<CheckedRelease, ReleaseError> {
+        match AnyRelease::parse(text, file)? {
+            AnyRelease::Table(release) => Ok(*release),
+            AnyRelease::Panel(_) => Err(ReleaseError::Panel { file: file.into() }),
+        }
     }
 
     /// The seed that post-processing uses unless another is given: public, fixed by the release.
     pub fn default_seed(&self) -> u64 {
-        // FNV-1a over the noisy values: any fixed function of what is public will do.
         let counts = self.document.measurements.iter().flat_map(|m| &m.values);
         let effects = self.document.effects.iter().flat_map(|e| &e.measurements);
-        let values = counts.chain(effects.flat_map(|m| &m.values));
-        values
-            .flat_map(|v| v.to_le_bytes())
-            .fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-                (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-            })
+        fixed_seed(counts.chain(effects.flat_map(|m| &m.values)))
     }
 
     /// The covariates whose leaf was measured (arm by outcome by level), in order.
@@ -265,6 +297,23 @@ impl CheckedRelease {
         let effects = self.document.effects.as_ref();
         effects.map_or(1.0, |e| e.parameters.counts.iter().sum())
     }
+}
+
+/// FNV-1a over noisy values: any fixed function of what is public will do for a seed.
+fn fixed_seed<'a>(values: impl Iterator<Item = &'a i64>) -> u64 {
+    values
+        .flat_map(|v| v.to_le_bytes())
+        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+        })
+}
+
+/// Pretty JSON with a final newline.
+fn pretty(document: &impl Serialize) -> String {
+    // Serialising plain data with string keys into memory can't fail.
+    let mut text = serde_json::to_string_pretty(document).unwrap_or_default();
+    text.push('\n');
+    text
 }
 
 /// The number of records: public where the schema says so, else the inverse-variance mean of the totals of
@@ -300,10 +349,7 @@ fn without_position(error: &serde_json::Error) -> String {
 impl Release {
     /// The document as pretty JSON with a final newline.
     pub fn to_json(&self) -> String {
-        // Serialising plain data with string keys into memory can't fail.
-        let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
-        text.push('\n');
-        text
+        pretty(self)
     }
 }
 

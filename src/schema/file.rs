@@ -272,7 +272,7 @@ pub(crate) fn scalar_schema(_: &mut schemars::SchemaGenerator) -> schemars::Sche
     json_schema!({"type": ["string", "number", "boolean"]})
 }
 
-fn scalars_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+pub(crate) fn scalars_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
     json_schema!({"type": "array", "items": {"type": ["string", "number", "boolean"]}})
 }
 

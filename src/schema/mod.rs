@@ -6,6 +6,8 @@
 //! `0..column.levels()`. Codes stand in this order: the declared levels or bins, then `other` (if
 //! declared), then the missing codes.
 //!
+//! A panel (units observed over periods) has a schema of its own kind, [`PanelSchema`].
+//!
 //! [`SchemaFile`] is the document as users write it, [`Schema`] what it means once checked. A release
 //! embeds the document.
 
@@ -18,6 +20,9 @@ pub(crate) mod fault;
 pub mod file;
 mod kinds;
 mod outcome;
+mod panel;
+mod panel_file;
+mod panel_frame;
 mod query;
 mod scores;
 pub(crate) mod shape;
@@ -32,6 +37,11 @@ pub use column::{Bin, Column, Kind, Level, Role};
 pub use fault::{DocumentError, Place};
 pub use file::{SCHEMA_FORMAT, SchemaFile};
 pub use outcome::{GridCell, OutcomeGrid};
+pub use panel::{Donors, PanelSchema, Transform};
+pub use panel_file::{
+    DonorsFile, PANEL_FORMAT, PanelFile, PanelFormat, PanelOutcomeFile, UnitsFile,
+};
+pub use panel_frame::{PanelFrame, TargetSeries, ordered_periods};
 pub use query::{Axis, Feature, Query, SCALE};
 pub use scores::{SCORE_SCALE, Score, ScoreForm};
 

@@ -214,7 +214,7 @@ fn plain_integer(text: &[u8]) -> Option<i64> {
 }
 
 /// The value of a text, with spaces around it and in any decimal notation.
-fn number(text: &str) -> Result<f64, CellProblem> {
+pub(super) fn number(text: &str) -> Result<f64, CellProblem> {
     let trimmed = text.trim();
     if trimmed.is_empty() {
         return Err(CellProblem::Empty);

@@ -28,7 +28,9 @@ mod frame;
 #[cfg(test)]
 mod fuzz;
 mod layout;
+mod panel;
 mod parquet;
+mod plain;
 mod read;
 mod record;
 mod series;
@@ -45,6 +47,8 @@ mod write;
 pub(crate) use bins::Bins;
 pub use count::{Counter, tabulate};
 pub use error::{CellProblem, Row, TableError};
+pub use panel::{DonorRows, PanelError, read_panel, read_panel_frame};
+pub use plain::{PlainColumn, write_plain};
 pub use read::{
     Answers, UnprotectedTable, answer, answer_and_keep, metadata, read_population, read_unprotected,
 };

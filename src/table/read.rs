@@ -213,7 +213,7 @@ fn append(whole: &mut CodedTable, more: CodedTable) {
 /// A table's file, opened, of either format.
 pub(super) struct Input {
     name: String,
-    header: Vec<String>,
+    pub(super) header: Vec<String>,
     kind: InputKind,
 }
 
@@ -223,7 +223,7 @@ enum InputKind {
 }
 
 /// Rows as they stand in the file.
-enum Raw {
+pub(super) enum Raw {
     Csv(Piece),
     Parquet(DataFrame, u64),
 }
@@ -265,7 +265,15 @@ impl Input {
         }
     }
 
-    fn next(&mut self) -> Result<Option<Raw>, TableError> {
+    /// Chooses the columns to read, where the format can leave others out.
+    pub(super) fn select(&mut self, layout: &Layout) -> Result<(), TableError> {
+        match &mut self.kind {
+            InputKind::Csv(..) => Ok(()),
+            InputKind::Parquet(groups) => groups.select(layout.read.clone()),
+        }
+    }
+
+    pub(super) fn next(&mut self) -> Result<Option<Raw>, TableError> {
         match &mut self.kind {
             InputKind::Csv(splitter, _) => Ok(splitter.next()?.map(Raw::Csv)),
             InputKind::Parquet(groups) => {
@@ -310,9 +318,7 @@ fn run(
     mut take: impl FnMut(CodedFrame),
 ) -> Result<(), TableError> {
     let layout = Layout::new(&input.name, &input.header, schema, purpose)?;
-    if let InputKind::Parquet(groups) = &mut input.kind {
-        groups.select(layout.read.clone())?;
-    }
+    input.select(&layout)?;
     let coder = FrameCoder::new(schema, input.name.clone(), layout, purpose)?;
     let size = PIECES_PER_THREAD * rayon::current_num_threads();
     let (mut batch, mut stopped) = input.batch(size, progress);

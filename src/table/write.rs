@@ -84,7 +84,8 @@ pub struct TableWriter {
     block: u32,
 }
 
-enum Output {
+/// An open output of either format.
+pub(super) enum Output {
     Csv(Box<Encoder>),
     Parquet(Box<BatchedWriter<Stream>>),
 }
@@ -123,34 +124,14 @@ impl TableWriter {
         let decoders: Vec<Decoder> = coded
             .map(|index| Decoder::new(&schema.columns[index], index))
             .collect();
-        let parquet = match options.format {
-            Some(format) => format == Format::Parquet,
-            None => destination.has_extension("parquet"),
-        };
         let no_rows = CodedTable {
             codes: vec![Some(Vec::new()); schema.columns.len()],
             imputation: options.imputations.then(Vec::new),
             ..CodedTable::default()
         };
         let mut header = frame(&decoders, &options, &no_rows, 0..0, 0)?;
-        let mut open = || -> Result<(Sink, Output), PolarsError> {
-            let sink = Sink::create(destination)?;
-            let stream = sink.stream()?;
-            let output = if parquet {
-                let pairs = options.metadata.clone().into_iter().collect();
-                let writer = ParquetWriter::new(stream)
-                    .with_statistics(StatisticsOptions::empty())
-                    .with_key_value_metadata(Some(KeyValueMetadata::from_static(pairs)))
-                    .batched(header.schema())?;
-                Output::Parquet(Box::new(writer))
-            } else {
-                let mut encoder = Encoder::new(destination, stream)?;
-                CsvWriter::new(&mut encoder).finish(&mut header)?;
-                Output::Csv(Box::new(encoder))
-            };
-            Ok((sink, output))
-        };
-        let (sink, output) = open().map_err(|error| failed(&name, error))?;
+        let (sink, output) = Output::open(destination, &options, &mut header)
+            .map_err(|error| failed(&name, error))?;
         Ok(TableWriter {
             name,
             decoders,
@@ -170,13 +151,9 @@ impl TableWriter {
             let rows = start..(start + BLOCK).min(table.rows);
             let mut frame = frame(&self.decoders, &self.options, table, rows, self.block)?;
             self.block += 1;
-            match &mut self.output {
-                Output::Csv(encoder) => CsvWriter::new(encoder)
-                    .include_header(false)
-                    .finish(&mut frame),
-                Output::Parquet(writer) => writer.write_batch(&frame),
-            }
-            .map_err(|error| failed(&self.name, error))?;
+            self.output
+                .append(&mut frame)
+                .map_err(|error| failed(&self.name, error))?;
         }
         Ok(())
     }
@@ -186,16 +163,53 @@ impl TableWriter {
     /// # Errors
     /// If the destination can't be written; then a file of its name is as it was.
     pub fn finish(self) -> Result<(), TableError> {
-        let finish = || -> Result<(), PolarsError> {
-            match self.output {
-                Output::Csv(encoder) => encoder.finish()?,
-                Output::Parquet(writer) => {
-                    writer.finish()?;
-                }
-            }
-            Ok(self.sink.commit()?)
+        self.output
+            .finish(self.sink)
+            .map_err(|error| failed(&self.name, error))
+    }
+}
+
+impl Output {
+    /// Opens the destination and writes what comes before the first row; `header` has no rows.
+    pub(super) fn open(
+        destination: &Destination,
+        options: &WriteOptions,
+        header: &mut DataFrame,
+    ) -> Result<(Sink, Output), PolarsError> {
+        let parquet = match options.format {
+            Some(format) => format == Format::Parquet,
+            None => destination.has_extension("parquet"),
         };
-        finish().map_err(|error| failed(&self.name, error))
+        let sink = Sink::create(destination)?;
+        let stream = sink.stream()?;
+        if parquet {
+            let pairs = options.metadata.clone().into_iter().collect();
+            let writer = ParquetWriter::new(stream)
+                .with_statistics(StatisticsOptions::empty())
+                .with_key_value_metadata(Some(KeyValueMetadata::from_static(pairs)))
+                .batched(header.schema())?;
+            return Ok((sink, Output::Parquet(Box::new(writer))));
+        }
+        let mut encoder = Encoder::new(destination, stream)?;
+        CsvWriter::new(&mut encoder).finish(header)?;
+        Ok((sink, Output::Csv(Box::new(encoder))))
+    }
+
+    pub(super) fn append(&mut self, frame: &mut DataFrame) -> Result<(), PolarsError> {
+        match self {
+            Output::Csv(encoder) => CsvWriter::new(encoder).include_header(false).finish(frame),
+            Output::Parquet(writer) => writer.write_batch(frame),
+        }
+    }
+
+    pub(super) fn finish(self, sink: Sink) -> Result<(), PolarsError> {
+        match self {
+            Output::Csv(encoder) => encoder.finish()?,
+            Output::Parquet(writer) => {
+                writer.finish()?;
+            }
+        }
+        Ok(sink.commit()?)
     }
 }
 
@@ -225,7 +239,7 @@ fn frame(
     DataFrame::new(rows.len(), columns).map_err(|_| misfit("(several of one name)"))
 }
 
-fn failed(name: &str, error: PolarsError) -> TableError {
+pub(super) fn failed(name: &str, error: PolarsError) -> TableError {
     let source = match error {
         PolarsError::IO { error, .. } => io::Error::new(error.kind(), error.to_string()),
         other => io::Error::other(other.to_string()),

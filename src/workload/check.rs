@@ -6,7 +6,7 @@ use super::file::{
 };
 use super::workload_file::WorkloadFile;
 use super::{Mechanism, Workload, causal_aim, effects, marginals_check};
-use crate::privacy::Adjacency;
+use crate::privacy::{AccountantKind, Adjacency};
 use crate::schema::document::Document;
 use crate::schema::fault::{Fault, Path, did_you_mean};
 use crate::schema::{DocumentError, Role, Schema, find_column};
@@ -53,6 +53,16 @@ impl Workload {
 }
 
 fn check(file: &WorkloadFile, schema: &Schema) -> Result<Workload, Fault> {
+    let workload = check_mechanism(file, schema)?;
+    if workload.accountant == AccountantKind::Pure {
+        return Err(Path::default().to("accountant").fault(
+            "sums of tables are released with Gaussian noise, which has no pure guarantee; use `gdp` or `zcdp`",
+        ));
+    }
+    Ok(workload)
+}
+
+fn check_mechanism(file: &WorkloadFile, schema: &Schema) -> Result<Workload, Fault> {
     match file {
         WorkloadFile::Causal(file) => check_causal(file, schema),
         WorkloadFile::CausalAim(file) => causal_aim::check(file, schema),
@@ -60,6 +70,10 @@ fn check(file: &WorkloadFile, schema: &Schema) -> Result<Workload, Fault> {
         WorkloadFile::Mst(file) => marginals_check::mst(file, schema),
         WorkloadFile::Aim(file) => marginals_check::aim(file, schema),
         WorkloadFile::Mwem(file) => marginals_check::mwem(file, schema),
+        WorkloadFile::Dpsc(_) => Err(Path::default().to("mechanism").fault(
+            "the mechanism dpsc is for panels, and this schema describes a table of records; give a panel's \
+             schema (`format: dpcausal.panel/1`)",
+        )),
     }
 }
 

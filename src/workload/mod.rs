@@ -8,6 +8,8 @@ mod causal;
 mod causal_aim;
 mod causal_aim_file;
 mod check;
+mod dpsc;
+mod dpsc_file;
 mod effects;
 mod file;
 mod marginals;
@@ -24,6 +26,8 @@ pub(crate) use causal::{hub_query, leaf_query, pair_query};
 pub use causal_aim::CausalAimBlock;
 pub use causal_aim_file::{CausalAimBlocksFile, CausalAimFile, SelectionFile, SelectionScore};
 pub use check::WorkloadError;
+pub use dpsc::DpscWorkload;
+pub use dpsc_file::{DpscFile, DpscMechanism, DpscMethod, SecondStage, WeightSensitivity};
 pub use effects::{EffectsBlock, Stage};
 pub use file::{
     BlockFile, BlocksFile, CausalFile, CausalMechanism, EffectsFile, KeepFile, LeafColumnsFile,

@@ -4,6 +4,7 @@
 //! own, which refuses what it does not know.
 
 use super::causal_aim_file::CausalAimFile;
+use super::dpsc_file::DpscFile;
 use super::file::CausalFile;
 use super::marginals_file::{AimFile, IndependentFile, MstFile, MwemFile};
 use crate::schema::DocumentError;
@@ -28,6 +29,8 @@ pub enum WorkloadFile {
     Aim(AimFile),
     /// `mechanism: mwem`.
     Mwem(MwemFile),
+    /// `mechanism: dpsc`, of panels.
+    Dpsc(DpscFile),
 }
 
 /// The key that decides which document it is.
@@ -46,6 +49,7 @@ enum MechanismWord {
     Mst,
     Aim,
     Mwem,
+    Dpsc,
 }
 
 impl WorkloadFile {
@@ -64,6 +68,7 @@ impl WorkloadFile {
             MechanismWord::Mst => WorkloadFile::Mst(document.read()?),
             MechanismWord::Aim => WorkloadFile::Aim(document.read()?),
             MechanismWord::Mwem => WorkloadFile::Mwem(document.read()?),
+            MechanismWord::Dpsc => WorkloadFile::Dpsc(document.read()?),
         })
     }
 }
@@ -84,6 +89,7 @@ impl<'de> Deserialize<'de> for WorkloadFile {
             MechanismWord::Mst => MstFile::deserialize(&value).map(WorkloadFile::Mst),
             MechanismWord::Aim => AimFile::deserialize(&value).map(WorkloadFile::Aim),
             MechanismWord::Mwem => MwemFile::deserialize(&value).map(WorkloadFile::Mwem),
+            MechanismWord::Dpsc => DpscFile::deserialize(&value).map(WorkloadFile::Dpsc),
         }
         .map_err(D::Error::custom)
     }

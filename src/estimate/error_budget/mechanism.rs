@@ -69,6 +69,7 @@ impl<'a> Mechanism<'a> {
     pub fn with_budget(&self, amount: f64) -> Result<Mechanism<'a>, EstimateError> {
         let guarantee = self.plan.guarantee;
         let budget = match guarantee.budget {
+            Budget::Pure { .. } => Budget::pure(amount),
             Budget::Approximate { delta, .. } => Budget::approximate(amount, delta),
             Budget::Zcdp { .. } => Budget::zcdp(amount),
             Budget::Gdp { .. } => Budget::gdp(amount),
@@ -249,7 +250,7 @@ impl<'a> Mechanism<'a> {
 /// The number that a budget consists of, beside delta, and its name.
 pub(super) fn amount(budget: &Budget) -> (&'static str, f64) {
     match *budget {
-        Budget::Approximate { epsilon, .. } => ("epsilon", epsilon),
+        Budget::Pure { epsilon } | Budget::Approximate { epsilon, .. } => ("epsilon", epsilon),
         Budget::Zcdp { rho } => ("rho", rho),
         Budget::Gdp { mu } => ("mu", mu),
     }
