@@ -16,10 +16,12 @@
 //! | [`impute`] | posterior draws of the moments, refits, imputed tables |
 //! | [`estimate`] | estimators on tables and on models, combining rules |
 //! | [`panel`] | synthetic control of a panel: methods, effects |
+//! | [`cate`] | conditional average treatment effects: measuring, fit, effects |
 //! | [`report`] | text tables, JSON, pictures |
 //! | [`cli`] | one file per subcommand: arguments and printing, no statistics |
 
 pub mod atomic;
+pub mod cate;
 pub mod cli;
 pub mod estimate;
 pub mod impute;

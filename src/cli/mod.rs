@@ -11,6 +11,7 @@ mod ledger;
 mod measure;
 mod output;
 mod pages;
+mod cate;
 mod panel;
 mod plan;
 mod posterior;

@@ -2,6 +2,8 @@
 //! statistic.
 
 mod axis;
+mod cate_picture;
+mod cate_text;
 mod forest;
 mod json;
 mod marks;
@@ -13,6 +15,8 @@ mod table;
 mod text;
 mod words;
 
+pub use cate_picture::cate_picture;
+pub use cate_text::cate_text;
 pub use forest::forest;
 pub use json::{JsonError, document};
 pub use panel_picture::panel_picture;

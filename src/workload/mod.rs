@@ -4,6 +4,8 @@
 //! are of the budget's `mu^2` (Gaussian differential privacy) or equally of its `rho` (zero-concentrated):
 //! both add up over Gaussian measurements.
 
+mod cate;
+mod cate_file;
 mod causal;
 mod check;
 mod dpsc;
@@ -19,6 +21,10 @@ mod marginals_tests;
 mod tests;
 mod workload_file;
 
+pub use cate::{CateStage, CateWorkload};
+pub use cate_file::{
+    CateFile, CateLearner, CateMechanism, CateSharesFile, ProductsFile,
+};
 pub use causal::{Block, BlockQuery, CausalBlocks};
 pub use check::WorkloadError;
 pub use dpsc::DpscWorkload;

@@ -4,6 +4,7 @@
 //! own, which refuses what it does not know.
 
 use super::file::CausalFile;
+use super::cate_file::CateFile;
 use super::dpsc_file::DpscFile;
 use super::marginals_file::{AimFile, IndependentFile, MstFile, MwemFile};
 use crate::schema::DocumentError;
@@ -28,6 +29,8 @@ pub enum WorkloadFile {
     Mwem(MwemFile),
     /// `mechanism: dpsc`, of panels.
     Dpsc(DpscFile),
+    /// `mechanism: cate`.
+    Cate(CateFile),
 }
 
 /// The key that decides which document it is.
@@ -46,6 +49,7 @@ enum MechanismWord {
     Aim,
     Mwem,
     Dpsc,
+    Cate,
 }
 
 impl WorkloadFile {
@@ -64,6 +68,7 @@ impl WorkloadFile {
             MechanismWord::Aim => WorkloadFile::Aim(document.read()?),
             MechanismWord::Mwem => WorkloadFile::Mwem(document.read()?),
             MechanismWord::Dpsc => WorkloadFile::Dpsc(document.read()?),
+            MechanismWord::Cate => WorkloadFile::Cate(document.read()?),
         })
     }
 }
@@ -82,6 +87,7 @@ impl<'de> Deserialize<'de> for WorkloadFile {
             MechanismWord::Aim => AimFile::deserialize(&value).map(WorkloadFile::Aim),
             MechanismWord::Mwem => MwemFile::deserialize(&value).map(WorkloadFile::Mwem),
             MechanismWord::Dpsc => DpscFile::deserialize(&value).map(WorkloadFile::Dpsc),
+            MechanismWord::Cate => CateFile::deserialize(&value).map(WorkloadFile::Cate),
         }
         .map_err(D::Error::custom)
     }

@@ -46,5 +46,7 @@ mod statistic;
 mod tests;
 
 pub(super) use plan::public_rows;
+pub(crate) use scorer::clip_norm;
+pub(crate) use statistic::{Questions, Reach, Record, ScoreSource, Statistic, totals};
 pub use plan::{EffectsPlan, StageLine};
 pub use sequence::{LEAST_SHARE, run};

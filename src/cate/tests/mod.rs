@@ -1,0 +1,4 @@
+//! Tests of the room as a whole.
+
+mod sensitivity;
+mod sequence;
