@@ -33,7 +33,7 @@ fn a_release_gives_average_shapes_rows_and_a_picture() {
     assert!(page["shapes"].as_array().expect("shapes").len() >= 6);
     let picture = String::from_utf8(scratch.read("shapes.svg")).expect("text");
     assert!(picture.contains("<polyline") && picture.contains("married"));
-    let text = scratch.run("analyze release.json -q").stdout;
+    let text = scratch.run("analyze release.json -q").text();
     assert!(text.contains("No intervals") && text.contains("What age adds"), "{text}");
 }
 

@@ -21,7 +21,13 @@ fn measure(scratch: &Scratch, words: &str) {
 #[test]
 fn quickstart_leaves_every_file_of_the_pipeline() {
     let scratch = california();
-    for name in ["prop99.csv", "panel.yaml", "dpsc.yaml", "panel-release.json", "panel.svg"] {
+    for name in [
+        "prop99.csv",
+        "panel.yaml",
+        "dpsc.yaml",
+        "panel-release.json",
+        "panel.svg",
+    ] {
         assert!(scratch.names().contains(&name.to_string()), "{name}");
     }
     let effects: serde_json::Value =
@@ -33,7 +39,10 @@ fn quickstart_leaves_every_file_of_the_pipeline() {
     assert!(att["privacy_deviation"].as_f64().unwrap() < 3.0);
     let interval = &att["interval"];
     assert!(interval[0].as_f64().unwrap() < estimate && estimate < interval[1].as_f64().unwrap());
-    assert_eq!(effects["targets"][0]["periods"].as_array().unwrap().len(), 12);
+    assert_eq!(
+        effects["targets"][0]["periods"].as_array().unwrap().len(),
+        12
+    );
 }
 
 #[test]
@@ -45,13 +54,23 @@ fn a_release_holds_nothing_of_the_donors_but_noisy_integers() {
     let release: serde_json::Value = serde_json::from_str(&text).unwrap();
     let own = release["frame"]["targets"][0]["values"].to_string();
     let rest = text.replace(char::is_whitespace, "").replace(&own, "");
-    for line in table.lines().skip(1).filter(|line| !line.starts_with("California")) {
+    for line in table
+        .lines()
+        .skip(1)
+        .filter(|line| !line.starts_with("California"))
+    {
         let value = line.rsplit(',').next().unwrap();
         if value.contains('.') {
             assert!(!rest.contains(&format!("{value},")), "{line}");
         }
     }
-    assert_eq!(release["accounting"]["spent"]["pure_epsilon"].as_f64().unwrap().round(), 2.0);
+    assert_eq!(
+        release["accounting"]["spent"]["pure_epsilon"]
+            .as_f64()
+            .unwrap()
+            .round(),
+        2.0
+    );
     assert!(release["accounting"]["delta"].is_null());
 }
 
@@ -93,24 +112,40 @@ fn a_mean_alone_has_an_effect_and_no_series() {
         "format: dpcausal.workload/1\nmechanism: dpsc\nmethod: direct\nstage2: att\n",
     );
     measure(&scratch, "--workload w.yaml --epsilon 1");
-    let page = scratch.run("analyze release.json --json --svg picture.svg").json();
+    let page = scratch
+        .run("analyze release.json --json --svg picture.svg")
+        .json();
     assert_eq!(page["targets"][0]["periods"].as_array().unwrap().len(), 0);
-    assert!(String::from_utf8(scratch.read("picture.svg")).unwrap().ends_with("</svg>\n"));
+    assert!(
+        String::from_utf8(scratch.read("picture.svg"))
+            .unwrap()
+            .ends_with("</svg>\n")
+    );
     let refused = scratch.run_for("reconstruct release.json", 2);
-    assert!(refused.stderr.contains("stage2: projected"), "{}", refused.stderr);
+    assert!(
+        refused.stderr.contains("stage2: projected"),
+        "{}",
+        refused.stderr
+    );
 }
 
 #[test]
 fn several_targets_and_placebos_share_the_budget() {
     let scratch = california();
     let schema = String::from_utf8(scratch.read("panel.yaml")).unwrap();
-    let schema = schema.replace("treated: California", "treated: [California, Utah]\nplacebos: [Ohio]");
+    let schema = schema.replace(
+        "treated: California",
+        "treated: [California, Utah]\nplacebos: [Ohio]",
+    );
     scratch.write("panel.yaml", schema);
     scratch.run("ledger init l.jsonl --epsilon 3 --delta 0");
     measure(&scratch, "--epsilon 3 --ledger l.jsonl");
     let page = scratch.run("analyze release.json --json").json();
     let targets = page["targets"].as_array().unwrap();
-    let units: Vec<&str> = targets.iter().map(|t| t["unit"].as_str().unwrap()).collect();
+    let units: Vec<&str> = targets
+        .iter()
+        .map(|t| t["unit"].as_str().unwrap())
+        .collect();
     assert_eq!(units, ["California", "Utah", "Ohio"]);
     assert_eq!(targets[2]["placebo"], true);
     let ledger = scratch.run("ledger show l.jsonl --json").json();
@@ -135,10 +170,26 @@ fn what_does_not_fit_is_refused_with_a_remedy() {
         "format: dpcausal.workload/1\nmechanism: dpsc\nmethod: index\n",
     );
     for (words, code, expected) in [
-        ("measure prop99.csv --schema panel.yaml --workload balance.yaml --epsilon 1", 2, "--delta"),
-        ("measure prop99.csv --schema panel.yaml --workload workload.yaml --epsilon 1", 2, "mechanism: dpsc"),
-        ("measure lalonde.csv --schema schema.yaml --workload dpsc.yaml --epsilon 1", 2, "dpcausal.panel/1"),
-        ("measure prop99.csv --schema panel.yaml --workload index.yaml --mu 1", 2, "GDP"),
+        (
+            "measure prop99.csv --schema panel.yaml --workload balance.yaml --epsilon 1",
+            2,
+            "--delta",
+        ),
+        (
+            "measure prop99.csv --schema panel.yaml --workload workload.yaml --epsilon 1",
+            2,
+            "mechanism: dpsc",
+        ),
+        (
+            "measure lalonde.csv --schema schema.yaml --workload dpsc.yaml --epsilon 1",
+            2,
+            "dpcausal.panel/1",
+        ),
+        (
+            "measure prop99.csv --schema panel.yaml --workload index.yaml --mu 1",
+            2,
+            "GDP",
+        ),
         ("plan --schema panel.yaml --epsilon 1", 2, "--panel FILE"),
         ("analyze panel-release.json --by state", 2, "leave them out"),
         ("impute panel-release.json --rows 5", 2, "--rows"),
@@ -149,7 +200,11 @@ fn what_does_not_fit_is_refused_with_a_remedy() {
     let table = String::from_utf8(scratch.read("prop99.csv")).unwrap();
     scratch.write("short.csv", table.replace("Utah,1990,", "Utah,1990,secret"));
     let run = scratch.run_for("measure short.csv --schema panel.yaml --epsilon 1", 3);
-    assert!(run.stderr.contains("\"Utah\" in period \"1990\""), "{}", run.stderr);
+    assert!(
+        run.stderr.contains("\"Utah\" in period \"1990\""),
+        "{}",
+        run.stderr
+    );
     assert!(!run.stderr.contains("secret"));
 }
 
@@ -165,6 +220,8 @@ fn plan_says_whether_spending_is_worth_it() {
     let poor = plan("0.01").json();
     assert_eq!(rich["targets"][0]["is_worth_it"], true);
     assert_eq!(poor["targets"][0]["is_worth_it"], false);
-    let text = scratch.run("plan --schema panel.yaml --panel prop99.csv --epsilon 0.01").text();
+    let text = scratch
+        .run("plan --schema panel.yaml --panel prop99.csv --epsilon 0.01")
+        .text();
     assert!(text.contains("SPENDING IS HARDLY WORTH IT"), "{text}");
 }

@@ -1,11 +1,11 @@
 //! `impute`: posterior draws, refits, imputed tables in one stream or file.
 
-use super::{GlobalArguments, cate, panel};
 use super::args::ImputeArguments;
 use super::input::read_any_release;
 use super::posterior::{DrawRequest, draw_models};
 use super::reconstruct::{calibrate, rows_of, write_table};
 use super::status::{ExitStatus, Failure, OrStatus};
+use super::{GlobalArguments, cate, panel};
 use crate::impute::{TableOrigin, impute_tables};
 use crate::release::AnyRelease;
 use crate::table::{Format, WriteOptions};

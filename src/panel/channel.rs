@@ -17,8 +17,8 @@
 
 use super::{PanelError, law};
 use crate::privacy::{
-    Accountant, Adjacency, Confidential, Cost, GaussianMechanism, KNormMechanism, NoiseSource, Norm,
-    Sensitivity, SymmetricGaussianMechanism,
+    Accountant, Adjacency, Confidential, Cost, GaussianMechanism, KNormMechanism, NoiseSource,
+    Norm, Sensitivity, SymmetricGaussianMechanism,
 };
 use crate::release::{NoiseLaw, PanelMeasurement};
 
@@ -128,7 +128,11 @@ impl Channel {
     ///
     /// # Errors
     /// As [`Channel::new`].
-    pub fn symmetric(mu_squared: f64, order: usize, sensitivity: f64) -> Result<Channel, PanelError> {
+    pub fn symmetric(
+        mu_squared: f64,
+        order: usize,
+        sensitivity: f64,
+    ) -> Result<Channel, PanelError> {
         // Every entry of either matrix is off by less than one unit.
         let (bits, units) =
             gaussian_lattice(sensitivity, mu_squared, order as f64, Rounding::Nearest);
@@ -247,7 +251,9 @@ impl Lattice {
     pub fn add(&self, sum: &mut [i64], contribution: &[f64]) {
         let mut whole: Vec<i64> = contribution.iter().map(|x| self.truncated(*x)).collect();
         if self.largest_coordinate {
-            whole.iter_mut().for_each(|x| *x = (*x).clamp(-self.reach, self.reach));
+            whole
+                .iter_mut()
+                .for_each(|x| *x = (*x).clamp(-self.reach, self.reach));
         }
         // Rounding lengthens nothing; a contribution that floating point left a little too long loses a unit a
         // coordinate until it is short enough.
@@ -312,16 +318,25 @@ mod tests {
     /// Rounding to nearest moves neighbouring answers apart by no more than the units stand for.
     #[test]
     fn rounded_answers_stay_within_the_sensitivity() {
-        let channel = Channel::new(Share::Pure(1.0), Norm::L2, 12, 0.01, Rounding::Nearest).unwrap();
+        let channel =
+            Channel::new(Share::Pure(1.0), Norm::L2, 12, 0.01, Rounding::Nearest).unwrap();
         let lattice = channel.lattice();
         let mut largest: f64 = 0.0;
         for k in 0..2000 {
             let x: Vec<f64> = (0..12).map(|i| f64::from(k * 12 + i).sin()).collect();
             let step: Vec<f64> = (0..12).map(|i| f64::from(k + i * 7).cos()).collect();
             let length = super::super::linear::length(&step);
-            let y: Vec<f64> = x.iter().zip(&step).map(|(x, s)| x + 0.01 * s / length).collect();
+            let y: Vec<f64> = x
+                .iter()
+                .zip(&step)
+                .map(|(x, s)| x + 0.01 * s / length)
+                .collect();
             let (a, b) = (lattice.nearest(&x), lattice.nearest(&y));
-            let apart: f64 = a.iter().zip(&b).map(|(a, b)| ((a - b) as f64).powi(2)).sum();
+            let apart: f64 = a
+                .iter()
+                .zip(&b)
+                .map(|(a, b)| ((a - b) as f64).powi(2))
+                .sum();
             largest = largest.max(apart.sqrt());
         }
         assert!(largest <= channel.sensitivity as f64);
@@ -330,8 +345,14 @@ mod tests {
 
     #[test]
     fn noise_has_the_scale_that_the_share_implies() {
-        for (dimension, norm) in [(1, Norm::L2), (4, Norm::L2), (12, Norm::L2), (12, Norm::LInfinity)] {
-            let pure = Channel::new(Share::Pure(0.5), norm, dimension, 0.2, Rounding::Nearest).unwrap();
+        for (dimension, norm) in [
+            (1, Norm::L2),
+            (4, Norm::L2),
+            (12, Norm::L2),
+            (12, Norm::LInfinity),
+        ] {
+            let pure =
+                Channel::new(Share::Pure(0.5), norm, dimension, 0.2, Rounding::Nearest).unwrap();
             assert!((pure.scale() / 0.4 - 1.0).abs() < 1e-6, "{}", pure.scale());
             assert!(pure.cost().pure_epsilon() <= 0.5);
         }

@@ -80,7 +80,9 @@ impl NoiseTerm {
             law => law::coordinates(law, self.scale, count, rng),
         };
         for (i, value) in path.iter_mut().enumerate() {
-            *value += (0..count).map(|k| self.loadings[(i, k)] * noise[k]).sum::<f64>();
+            *value += (0..count)
+                .map(|k| self.loadings[(i, k)] * noise[k])
+                .sum::<f64>();
         }
     }
 }
@@ -109,7 +111,11 @@ impl Control {
         for term in &self.noise {
             term.add(&mut error, rng);
         }
-        self.path.iter().zip(error).map(|(path, e)| path - e).collect()
+        self.path
+            .iter()
+            .zip(error)
+            .map(|(path, e)| path - e)
+            .collect()
     }
 
     /// Adds a draw of the target's departure, and of what was held back, to a path.
@@ -127,7 +133,9 @@ impl Control {
             return forecast.spectrum;
         }
         let r = forecast.path.len();
-        let sum: f64 = (0..r * r).map(|at| forecast.covariance[(at / r, at % r)]).sum();
+        let sum: f64 = (0..r * r)
+            .map(|at| forecast.covariance[(at / r, at % r)])
+            .sum();
         Spectrum {
             values: vec![sum / (r * r) as f64],
             vectors: Mat::identity(1, 1),

@@ -45,9 +45,12 @@ impl<'a> Direct<'a> {
         let past = setting.unit_series()[..pre].to_vec();
         let lambda = setting.lambda();
         let is_mean = setting.workload.stage2 == SecondStage::Att;
-        let sensitivity =
-            sensitivity::counterfactual(length(&past), setting.donors(), pre, lambda);
-        let cells = if is_mean { 1 } else { setting.frame.post_periods() };
+        let sensitivity = sensitivity::counterfactual(length(&past), setting.donors(), pre, lambda);
+        let cells = if is_mean {
+            1
+        } else {
+            setting.frame.post_periods()
+        };
         let channel = Channel::new(
             setting.share,
             Norm::LInfinity,
@@ -86,7 +89,8 @@ fn counterfactual(rows: &DonorRows, question: &Question<'_>) -> Vec<i64> {
     let pre = question.past.len();
     let weights = Ridge::new(&rows, pre).weights(question.past, question.lambda);
     let mut path = weighted_sum(&rows, &weights, pre);
-    path.iter_mut().for_each(|value| *value = value.clamp(-1.0, 1.0));
+    path.iter_mut()
+        .for_each(|value| *value = value.clamp(-1.0, 1.0));
     match question.is_mean {
         true => question.lattice.nearest(&[mean(&path)]),
         false => question.lattice.nearest(&path),

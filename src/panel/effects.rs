@@ -158,7 +158,11 @@ fn effects_of(observed: &[f64], control: &Control, path: &[f64]) -> Vec<f64> {
     if path.len() < observed.len() {
         return vec![mean(observed) - path.first().map_or(0.0, outcome)];
     }
-    let mut effects: Vec<f64> = observed.iter().zip(path).map(|(y, p)| y - outcome(p)).collect();
+    let mut effects: Vec<f64> = observed
+        .iter()
+        .zip(path)
+        .map(|(y, p)| y - outcome(p))
+        .collect();
     effects.push(mean(&effects));
     effects
 }
@@ -178,9 +182,17 @@ pub fn forecast_effect(setting: &Setting<'_>) -> ForecastEffect {
     let forecast = setting.forecast();
     let transform = setting.schema.transform();
     let observed = &setting.series().values[setting.frame.pre_periods..];
-    let expected: Vec<f64> = forecast.path.iter().map(|&value| transform.invert(value)).collect();
+    let expected: Vec<f64> = forecast
+        .path
+        .iter()
+        .map(|&value| transform.invert(value))
+        .collect();
     let scale = super::control::PathScale::compared(setting.schema);
-    let slopes: Vec<f64> = forecast.path.iter().map(|&value| scale.slope(value)).collect();
+    let slopes: Vec<f64> = forecast
+        .path
+        .iter()
+        .map(|&value| scale.slope(value))
+        .collect();
     let r = slopes.len();
     let variance: f64 = (0..r * r)
         .map(|at| slopes[at / r] * forecast.covariance[(at / r, at % r)] * slopes[at % r])
@@ -205,7 +217,10 @@ impl Columns {
     }
 
     fn push(&mut self, values: Vec<f64>) {
-        self.0.iter_mut().zip(values).for_each(|(column, value)| column.push(value));
+        self.0
+            .iter_mut()
+            .zip(values)
+            .for_each(|(column, value)| column.push(value));
     }
 
     fn summary(&self, k: usize, level: f64) -> Summary {

@@ -162,9 +162,10 @@ fn best_penalty(setting: &Setting<'_>) -> Result<MethodExpectation, PanelError> 
 /// Deviations on a path's scale, in the outcome's units about a path on the compared scale: their root mean square.
 fn in_outcome(deviations: &[f64], path: &[f64], scale: PathScale) -> f64 {
     let middle = mean(path);
-    let scaled = deviations.iter().enumerate().map(|(h, deviation)| {
-        deviation * scale.slope(path.get(h).copied().unwrap_or(middle))
-    });
+    let scaled = deviations
+        .iter()
+        .enumerate()
+        .map(|(h, deviation)| deviation * scale.slope(path.get(h).copied().unwrap_or(middle)));
     let scaled: Vec<f64> = scaled.collect();
     length(&scaled) / (scaled.len() as f64).sqrt()
 }

@@ -69,13 +69,7 @@ impl<'a> Index<'a> {
         });
         let rank = best.unwrap_or(1);
         let radius = clip * rho(values, rank);
-        let channel = Channel::new(
-            setting.share,
-            Norm::L2,
-            rank,
-            2.0 * radius,
-            Rounding::Sum,
-        )?;
+        let channel = Channel::new(setting.share, Norm::L2, rank, 2.0 * radius, Rounding::Sum)?;
         Ok(Index {
             schema: setting.schema,
             forecast,
@@ -95,7 +89,10 @@ impl<'a> Index<'a> {
     fn gains(&self) -> Vec<f64> {
         let noise = (self.channel.deviation(self.rank) / self.donors as f64).powi(2);
         let values = &self.forecast.spectrum.values[..self.rank];
-        values.iter().map(|l| l.sqrt() / (l.sqrt() + noise)).collect()
+        values
+            .iter()
+            .map(|l| l.sqrt() / (l.sqrt() + noise))
+            .collect()
     }
 
     /// What a coordinate adds to the path.
@@ -110,7 +107,10 @@ impl<'a> Index<'a> {
     fn held_back(&self) -> Spectrum {
         let spectrum = &self.forecast.spectrum;
         let gains = self.gains();
-        let kept = gains.iter().zip(&spectrum.values).map(|(g, l)| (1.0 - g).powi(2) * l);
+        let kept = gains
+            .iter()
+            .zip(&spectrum.values)
+            .map(|(g, l)| (1.0 - g).powi(2) * l);
         let mut values: Vec<f64> = kept.collect();
         values.resize(spectrum.values.len(), 0.0);
         Spectrum {
@@ -126,10 +126,18 @@ fn rho(values: &[f64], rank: usize) -> f64 {
 }
 
 /// The variance that remains of the path's, in sum over its periods.
-pub fn remaining_variance(values: &[f64], rank: usize, clip: f64, donors: usize, epsilon: f64) -> f64 {
+pub fn remaining_variance(
+    values: &[f64],
+    rank: usize,
+    clip: f64,
+    donors: usize,
+    epsilon: f64,
+) -> f64 {
     let sensitivity = 2.0 * clip * rho(values, rank) / donors as f64;
     let noise = Share::Pure(epsilon).deviation(rank, sensitivity).powi(2);
-    let kept = values[..rank].iter().map(|l| l * noise / (l.sqrt() + noise));
+    let kept = values[..rank]
+        .iter()
+        .map(|l| l * noise / (l.sqrt() + noise));
     let kept = kept.filter(|remains| remains.is_finite()).sum::<f64>();
     kept + values[rank..].iter().sum::<f64>()
 }
@@ -196,7 +204,13 @@ impl Method for Index<'_> {
         let loadings = self.loadings(&factors);
         let common = super::linear::times(&loadings, &measured.numbers());
         Ok(Control {
-            path: self.forecast.path.iter().zip(common).map(|(f, c)| f + c).collect(),
+            path: self
+                .forecast
+                .path
+                .iter()
+                .zip(common)
+                .map(|(f, c)| f + c)
+                .collect(),
             scale: PathScale::compared(self.schema),
             noise: vec![NoiseTerm::of(measured, loadings)],
             held_back: Some(self.held_back()),
@@ -207,15 +221,14 @@ impl Method for Index<'_> {
 
     fn expected_deviation(&self) -> Vec<f64> {
         let spectrum = &self.forecast.spectrum;
-        let gains = self.gains();
+        let gains = self.gains().into_iter().chain(std::iter::repeat(0.0));
         // Of a posterior variance, (1 - gain) of the prior's remains.
-        let remains = |k: usize| spectrum.values[k] * (1.0 - gains.get(k).copied().unwrap_or(0.0));
-        let all = 0..spectrum.values.len();
-        let variance = |i: usize| -> f64 {
-            let parts = all.clone().map(|k| remains(k) * spectrum.vectors[(i, k)].powi(2));
-            parts.sum()
-        };
-        all.clone().map(|i| variance(i).sqrt()).collect()
+        let remains = spectrum
+            .values
+            .iter()
+            .zip(gains)
+            .map(|(value, g)| value * (1.0 - g));
+        spectrum.deviations(&remains.collect::<Vec<f64>>())
     }
 }
 

@@ -18,7 +18,9 @@ pub fn coordinates<R: Rng + ?Sized>(
         NoiseLaw::KNormL2 => leading_coordinates(scale, cells, cells, rng),
         NoiseLaw::KNormLInfinity => {
             let radius = scale * gamma(cells as f64 + 1.0, rng);
-            (0..cells).map(|_| radius * rng.random_range(-1.0..=1.0)).collect()
+            (0..cells)
+                .map(|_| radius * rng.random_range(-1.0..=1.0))
+                .collect()
         }
         NoiseLaw::DiscreteGaussian => (0..cells).map(|_| scale * normal(rng)).collect(),
         NoiseLaw::SymmetricDiscreteGaussian => {
@@ -82,7 +84,9 @@ mod tests {
     /// The mean square of the first coordinate of so many draws, over its expectation.
     fn ratio(law: NoiseLaw, cells: usize) -> f64 {
         let mut rng = stream(1, Purpose::Posterior, cells as u64);
-        let sum: f64 = (0..DRAWS).map(|_| coordinates(law, 2.5, cells, &mut rng)[0].powi(2)).sum();
+        let sum: f64 = (0..DRAWS)
+            .map(|_| coordinates(law, 2.5, cells, &mut rng)[0].powi(2))
+            .sum();
         sum / DRAWS as f64 / deviation(law, 2.5, cells).powi(2)
     }
 
@@ -90,7 +94,11 @@ mod tests {
     /// within 5 standard errors, 0.12, of its expectation but once in 10^6 runs.
     #[test]
     fn deviations_are_those_of_the_draws() {
-        for law in [NoiseLaw::KNormL2, NoiseLaw::KNormLInfinity, NoiseLaw::DiscreteGaussian] {
+        for law in [
+            NoiseLaw::KNormL2,
+            NoiseLaw::KNormLInfinity,
+            NoiseLaw::DiscreteGaussian,
+        ] {
             for cells in [1, 3, 12] {
                 let ratio = ratio(law, cells);
                 assert!((ratio - 1.0).abs() < 0.12, "{law:?} {cells}: {ratio}");

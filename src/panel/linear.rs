@@ -35,6 +35,13 @@ impl Spectrum {
         &scaled * self.vectors.transpose()
     }
 
+    /// The roots of the diagonal of `V diag(variances) V'`; variances that are not there are zero.
+    pub fn deviations(&self, variances: &[f64]) -> Vec<f64> {
+        let part = |i: usize, k: usize| variances[k] * self.vectors[(i, k)].powi(2);
+        let of = |i: usize| (0..variances.len()).map(|k| part(i, k)).sum::<f64>();
+        (0..self.values.len()).map(|i| of(i).sqrt()).collect()
+    }
+
     /// The inner products of the eigenvectors with a vector.
     pub fn coordinates(&self, x: &[f64]) -> Vec<f64> {
         (0..self.vectors.ncols())
@@ -79,7 +86,9 @@ mod tests {
 
     #[test]
     fn roots_of_a_matrix_multiply_to_it() {
-        let a = Mat::from_fn(4, 4, |i, j| (1 + i.min(j)) as f64 + if i == j { 0.5 } else { 0.0 });
+        let a = Mat::from_fn(4, 4, |i, j| {
+            (1 + i.min(j)) as f64 + if i == j { 0.5 } else { 0.0 }
+        });
         let spectrum = Spectrum::new(a.as_ref());
         assert!(spectrum.values.windows(2).all(|pair| pair[0] >= pair[1]));
         let root = spectrum.map(f64::sqrt);

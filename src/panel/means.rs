@@ -85,12 +85,18 @@ struct Question<'a> {
 }
 
 fn sum(rows: &DonorRows, question: &Question<'_>) -> Vec<i64> {
-    let periods = rows.first().map_or(0, |row| row.len() - question.pre_periods);
+    let periods = rows
+        .first()
+        .map_or(0, |row| row.len() - question.pre_periods);
     let mut sum = vec![0; periods];
     for row in rows {
         let series: Vec<f64> = row.iter().map(|&x| question.schema.to_unit(x)).collect();
         let (before, after) = series.split_at(question.pre_periods);
-        let base = if question.differences { mean(before) } else { 0.0 };
+        let base = if question.differences {
+            mean(before)
+        } else {
+            0.0
+        };
         let deviations: Vec<f64> = after.iter().map(|x| x - base).collect();
         question.lattice.add(&mut sum, &deviations);
     }

@@ -22,7 +22,10 @@ pub trait Method: Sync {
 
     /// What all of it costs.
     fn cost(&self) -> Cost {
-        let costs = self.channels().into_iter().map(|(_, _, channel)| channel.cost());
+        let costs = self
+            .channels()
+            .into_iter()
+            .map(|(_, _, channel)| channel.cost());
         costs.fold(Cost::ZERO, |sum, cost| sum.plus(&cost))
     }
 
@@ -105,7 +108,9 @@ impl<'a> Setting<'a> {
     /// The target before the intervention on the scale on which series are compared.
     pub fn transformed_past(&self) -> Vec<f64> {
         let past = &self.series().values[..self.frame.pre_periods];
-        past.iter().map(|&value| transformed(self.schema, value)).collect()
+        past.iter()
+            .map(|&value| transformed(self.schema, value))
+            .collect()
     }
 
     /// The forecast of the target by its own past, on the scale on which series are compared.
@@ -115,7 +120,12 @@ impl<'a> Setting<'a> {
             Transform::Level => LEAST_LEVEL_STEP * (self.schema.bounds[1] - self.schema.bounds[0]),
         };
         let horizon = self.frame.post_periods();
-        Forecast::new(&self.transformed_past(), horizon, self.schema.season, least_step)
+        Forecast::new(
+            &self.transformed_past(),
+            horizon,
+            self.schema.season,
+            least_step,
+        )
     }
 
     /// The same on the unit scale.

@@ -80,7 +80,8 @@ impl<'a> Objective<'a> {
         let part = setting.workload.weights_share;
         let Share::Pure(epsilon1) = setting.share.part(part) else {
             return Err(PanelError::Configuration(
-                "the method objective is offered with a pure guarantee only; leave --delta out".into(),
+                "the method objective is offered with a pure guarantee only; leave --delta out"
+                    .into(),
             ));
         };
         let (n, pre) = (setting.donors(), setting.frame.pre_periods);
@@ -147,7 +148,10 @@ struct Question<'a> {
 fn minimum(rows: &DonorRows, question: &Question<'_>, linear_term: &[i64]) -> Vec<i64> {
     let rows = unit_rows(rows, question.schema);
     let ridge = Ridge::new(&rows, question.past.len());
-    let b: Vec<f64> = linear_term.iter().map(|&b| b as f64 * question.unit).collect();
+    let b: Vec<f64> = linear_term
+        .iter()
+        .map(|&b| b as f64 * question.unit)
+        .collect();
     let weights = ridge.perturbed(question.past, question.penalty, &b, question.radius);
     let units = f64::from(question.lattice_bits).exp2();
     weights.iter().map(|f| (f * units).round() as i64).collect()
@@ -178,7 +182,9 @@ impl Method for Objective<'_> {
             lattice_bits,
         };
         let copy = donors.ask(&(), |rows, _| rows.clone());
-        let values = self.mechanism.release(copy, &question, minimum, accountant, noise)?;
+        let values = self
+            .mechanism
+            .release(copy, &question, minimum, accountant, noise)?;
         let first = PanelMeasurement {
             name: WEIGHTS.into(),
             law: NoiseLaw::KNormL2,
@@ -202,7 +208,11 @@ impl Method for Objective<'_> {
         let n = self.setting.donors();
         let one = self.weight_scale() * (n as f64 + 1.0).sqrt();
         // The ball keeps the weights, and so what they can add up to.
-        expected(&self.setting, one.min(self.radius / (n as f64).sqrt()), self.rest)
+        expected(
+            &self.setting,
+            one.min(self.radius / (n as f64).sqrt()),
+            self.rest,
+        )
     }
 
     fn is_worst_case(&self) -> bool {

@@ -78,13 +78,26 @@ struct Question<'a> {
 fn weights(rows: &DonorRows, question: &Question<'_>) -> Vec<i64> {
     let rows = unit_rows(rows, question.schema);
     let ridge = Ridge::new(&rows, question.past.len());
-    question.lattice.nearest(&ridge.weights(question.past, question.lambda))
+    question
+        .lattice
+        .nearest(&ridge.weights(question.past, question.lambda))
 }
 
 /// The second stage of a setting, for released weights.
-pub fn stage<'a>(setting: &Setting<'a>, weights: Vec<f64>, share: Share) -> Result<Stage<'a>, PanelError> {
+pub fn stage<'a>(
+    setting: &Setting<'a>,
+    weights: Vec<f64>,
+    share: Share,
+) -> Result<Stage<'a>, PanelError> {
     let (pre, periods) = (setting.frame.pre_periods, setting.frame.post_periods());
-    Stage::new(setting.schema, setting.workload.stage2, pre, periods, weights, share)
+    Stage::new(
+        setting.schema,
+        setting.workload.stage2,
+        pre,
+        periods,
+        weights,
+        share,
+    )
 }
 
 /// A share's cost, of whatever it is spent on.
@@ -111,7 +124,9 @@ pub fn control_of(
         return Err(PanelError::Release("two measurements are expected".into()));
     };
     if first.name != WEIGHTS || first.values.len() != n {
-        return Err(PanelError::Release(format!("{WEIGHTS:?} with {n} values is expected")));
+        return Err(PanelError::Release(format!(
+            "{WEIGHTS:?} with {n} values is expected"
+        )));
     }
     let projected = stage(setting, first.numbers(), rest)?.project(second)?;
     let length = projected.path.len();
@@ -184,7 +199,9 @@ pub fn expected(setting: &Setting<'_>, of_weight: f64, rest: Share) -> Vec<f64> 
     let largest = of_weight * (2.0 * (n as f64).ln().max(1.0)).sqrt();
     let second = match setting.workload.stage2 {
         SecondStage::Matrix => {
-            rest.deviation(n * periods, 2.0 * (periods as f64).sqrt()) * of_weight * (n as f64).sqrt()
+            rest.deviation(n * periods, 2.0 * (periods as f64).sqrt())
+                * of_weight
+                * (n as f64).sqrt()
         }
         SecondStage::Projected => match rest {
             Share::Pure(epsilon) => {
@@ -198,5 +215,12 @@ pub fn expected(setting: &Setting<'_>, of_weight: f64, rest: Share) -> Vec<f64> 
         SecondStage::Att => rest.deviation(1, 2.0 * largest),
     };
     let first = of_weight * (n as f64).sqrt();
-    vec![first.hypot(second); if setting.workload.stage2 == SecondStage::Att { 1 } else { periods }]
+    vec![
+        first.hypot(second);
+        if setting.workload.stage2 == SecondStage::Att {
+            1
+        } else {
+            periods
+        }
+    ]
 }

@@ -33,7 +33,9 @@ pub fn controls(release: &CheckedPanelRelease) -> Result<Vec<Control>, PanelErro
     let mut controls = Vec::with_capacity(document.controls.len());
     for (target, released) in document.controls.iter().enumerate() {
         if released.method == DpscMethod::Auto {
-            return Err(PanelError::Release("a method that was used is expected".into()));
+            return Err(PanelError::Release(
+                "a method that was used is expected".into(),
+            ));
         }
         let method = setting(release, target)?.method(released.method)?;
         controls.push(method.control(&released.measurements)?);

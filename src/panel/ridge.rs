@@ -8,7 +8,7 @@
 //!
 //! The same weights come from the rows (`n x n`) or the periods (`T0 x T0`); the smaller system is solved.
 
-use super::linear::{Spectrum, dot, length};
+use super::linear::{Spectrum, dot, length, times};
 use faer::Mat;
 
 /// The weights' problem: the donors before the intervention, and the spectrum of the smaller Gram matrix.
@@ -38,7 +38,27 @@ impl<'a> Ridge<'a> {
 
     /// The ridge weights.
     pub fn weights(&self, y: &[f64], lambda: f64) -> Vec<f64> {
-        self.solve(&self.correlations(y), lambda / 2.0)
+        if self.by_rows {
+            return self.solve(&self.correlations(y), lambda / 2.0);
+        }
+        // X (X' X + mu I)^-1 y has no difference of large numbers in it, where Woodbury's form has.
+        let periods = self.invert(y, lambda / 2.0);
+        self.rows
+            .iter()
+            .map(|row| dot(&row[..self.pre], &periods))
+            .collect()
+    }
+
+    /// `(G + mu I)^-1 right` for the Gram matrix `G` at hand.
+    fn invert(&self, right: &[f64], mu: f64) -> Vec<f64> {
+        let Spectrum { values, vectors } = &self.spectrum;
+        let parts = self.spectrum.coordinates(right);
+        let scaled: Vec<f64> = parts
+            .iter()
+            .zip(values)
+            .map(|(p, v)| p / (v + mu))
+            .collect();
+        times(vectors, &scaled)
     }
 
     /// The weights of the perturbed objective `|y - X' f|^2 + (penalty / 2) |f|^2 + b' f`:
@@ -65,28 +85,23 @@ impl<'a> Ridge<'a> {
 
     /// `X y`.
     fn correlations(&self, y: &[f64]) -> Vec<f64> {
-        self.rows.iter().map(|row| dot(&row[..self.pre], y)).collect()
+        self.rows
+            .iter()
+            .map(|row| dot(&row[..self.pre], y))
+            .collect()
     }
 
     /// `(X X' + mu I)^-1 right`.
     fn solve(&self, right: &[f64], mu: f64) -> Vec<f64> {
-        let Spectrum { values, vectors } = &self.spectrum;
-        let image = |scaled: &[f64], i: usize| -> f64 {
-            (0..values.len()).map(|k| vectors[(i, k)] * scaled[k]).sum()
-        };
         if self.by_rows {
-            let parts = self.spectrum.coordinates(right);
-            let scaled: Vec<f64> = parts.iter().zip(values).map(|(p, v)| p / (v + mu)).collect();
-            return (0..right.len()).map(|i| image(&scaled, i)).collect();
+            return self.invert(right, mu);
         }
         // Woodbury: (X X' + mu I)^-1 = (I - X (X' X + mu I)^-1 X') / mu.
         let mut gathered = vec![0.0; self.pre];
         for (row, r) in self.rows.iter().zip(right) {
             gathered.iter_mut().zip(row).for_each(|(g, x)| *g += r * x);
         }
-        let parts = self.spectrum.coordinates(&gathered);
-        let scaled: Vec<f64> = parts.iter().zip(values).map(|(p, v)| p / (v + mu)).collect();
-        let inner: Vec<f64> = (0..self.pre).map(|t| image(&scaled, t)).collect();
+        let inner = self.invert(&gathered, mu);
         let rows = self.rows.iter().zip(right);
         rows.map(|(row, r)| (r - dot(&row[..self.pre], &inner)) / mu)
             .collect()
@@ -98,7 +113,9 @@ pub fn weighted_sum(rows: &[Vec<f64>], weights: &[f64], from: usize) -> Vec<f64>
     let periods = rows.first().map_or(0, |row| row.len() - from);
     let mut sum = vec![0.0; periods];
     for (row, weight) in rows.iter().zip(weights) {
-        sum.iter_mut().zip(&row[from..]).for_each(|(s, x)| *s += weight * x);
+        sum.iter_mut()
+            .zip(&row[from..])
+            .for_each(|(s, x)| *s += weight * x);
     }
     sum
 }

@@ -85,11 +85,15 @@ impl<'a> Stage<'a> {
         share: Share,
     ) -> Result<Stage<'a>, PanelError> {
         // Weights that are all zero still get noise: of one lattice unit's sensitivity, or thereabouts.
-        let largest = weights.iter().fold(f64::MIN_POSITIVE.sqrt(), |f, w| f.max(w.abs()));
+        let largest = weights
+            .iter()
+            .fold(f64::MIN_POSITIVE.sqrt(), |f, w| f.max(w.abs()));
         let (norm, cells, sensitivity) = match kind {
-            SecondStage::Matrix => {
-                (Norm::L2, weights.len() * periods, 2.0 * (periods as f64).sqrt())
-            }
+            SecondStage::Matrix => (
+                Norm::L2,
+                weights.len() * periods,
+                2.0 * (periods as f64).sqrt(),
+            ),
             SecondStage::Projected => (Norm::LInfinity, periods, 2.0 * largest),
             SecondStage::Att => (Norm::L2, 1, 2.0 * largest),
         };
@@ -138,7 +142,8 @@ impl<'a> Stage<'a> {
             lattice: self.channel.lattice(),
         };
         let exact = donors.ask(&question, answer);
-        self.channel.release(self.name(), exact, 0, accountant, noise)
+        self.channel
+            .release(self.name(), exact, 0, accountant, noise)
     }
 
     /// The counterfactual that a measurement gives.

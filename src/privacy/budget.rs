@@ -116,7 +116,10 @@ impl Budget {
     /// [`PrivacyError::NotGaussian`] for pure charges of a `mu` budget.
     pub fn total(&self, kind: AccountantKind) -> Result<Cost, PrivacyError> {
         let gaussian_mu_squared = match (*self, kind) {
-            (Budget::Pure { epsilon } | Budget::Approximate { epsilon, .. }, AccountantKind::Pure) => {
+            (
+                Budget::Pure { epsilon } | Budget::Approximate { epsilon, .. },
+                AccountantKind::Pure,
+            ) => {
                 return Cost::pure(epsilon);
             }
             (Budget::Zcdp { rho }, AccountantKind::Pure) => {

@@ -89,7 +89,10 @@ impl PanelMeasurement {
     /// The noisy values as numbers.
     pub fn numbers(&self) -> Vec<f64> {
         let unit = self.unit();
-        self.values.iter().map(|&value| value as f64 * unit).collect()
+        self.values
+            .iter()
+            .map(|&value| value as f64 * unit)
+            .collect()
     }
 
     /// The noise's scale as a number.
@@ -135,10 +138,16 @@ impl PanelRelease {
         let units = self.frame.targets.iter().map(|target| &target.unit);
         let same = |control: &ReleasedControl, unit: &String| control.target == *unit;
         let paired = self.controls.len() == self.frame.targets.len()
-            && self.controls.iter().zip(units.clone()).all(|(c, unit)| same(c, unit))
+            && self
+                .controls
+                .iter()
+                .zip(units.clone())
+                .all(|(c, unit)| same(c, unit))
             && units.eq(schema.targets());
         if !paired {
-            return Err(inconsistent("its controls are not those of its targets".into()));
+            return Err(inconsistent(
+                "its controls are not those of its targets".into(),
+            ));
         }
         for measurement in self.controls.iter().flat_map(|c| &c.measurements) {
             if measurement.scale == 0 || !(-1000..=1000).contains(&measurement.lattice_bits) {

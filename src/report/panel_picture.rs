@@ -70,7 +70,9 @@ impl<'a> Plot<'a> {
     fn new(frame: &'a PanelFrame, target: &'a TargetEffects, index: usize) -> Plot<'a> {
         let observed = &frame.targets[index].values;
         let points = points(frame, target);
-        let ends = points.iter().flat_map(|p| p.whole.into_iter().chain(p.privacy));
+        let ends = points
+            .iter()
+            .flat_map(|p| p.whole.into_iter().chain(p.privacy));
         let values = observed.iter().copied().chain(ends);
         Plot {
             frame,
@@ -82,13 +84,20 @@ impl<'a> Plot<'a> {
     }
 
     fn label_width(&self) -> f64 {
-        let widths = self.axis.ticks().map(|tick| text_width(&self.axis.label(tick)));
+        let widths = self
+            .axis
+            .ticks()
+            .map(|tick| text_width(&self.axis.label(tick)));
         widths.fold(0.0, f64::max)
     }
 
     fn draw(&self, svg: &mut Svg, names: &PanelNames<'_>, (left, top): (f64, f64)) {
         let heading = r#"font-weight="bold" font-size="15""#;
-        let kind = if self.target.placebo { " (placebo)" } else { "" };
+        let kind = if self.target.placebo {
+            " (placebo)"
+        } else {
+            ""
+        };
         let title = format!("{}{kind}: {}", self.target.unit, names.outcome);
         let title = shortened(&title, PLOT_WIDTH);
         svg.text(left, top + 8.0, Anchor::Start, heading, &title);
@@ -135,7 +144,8 @@ impl<'a> Plot<'a> {
     fn draw_bands(&self, svg: &mut Svg, place: &Place) {
         let points = points(self.frame, self.target);
         let band = |of: fn(&Point) -> [f64; 2]| {
-            let at = |p: &Point, end: usize| (place.x(p.period), place.y(self.axis.share(of(p)[end])));
+            let at =
+                |p: &Point, end: usize| (place.x(p.period), place.y(self.axis.share(of(p)[end])));
             let there = points.iter().map(|p| at(p, 0));
             let back = points.iter().rev().map(|p| at(p, 1));
             there.chain(back).collect::<Vec<_>>()
@@ -151,8 +161,12 @@ impl<'a> Plot<'a> {
         let points = points(self.frame, self.target);
         let path: Vec<(f64, f64)> = points.iter().map(|p| at(p.period, p.value)).collect();
         svg.polyline(&path, &dashed());
-        let observed: Vec<(f64, f64)> =
-            self.observed.iter().enumerate().map(|(t, &v)| at(t, v)).collect();
+        let observed: Vec<(f64, f64)> = self
+            .observed
+            .iter()
+            .enumerate()
+            .map(|(t, &v)| at(t, v))
+            .collect();
         svg.polyline(&observed, &solid());
     }
 
@@ -187,7 +201,10 @@ fn solid() -> String {
 }
 
 fn dashed() -> String {
-    format!(r#"stroke="{}" stroke-width="2" stroke-dasharray="6 4""#, colour(false))
+    format!(
+        r#"stroke="{}" stroke-width="2" stroke-dasharray="6 4""#,
+        colour(false)
+    )
 }
 
 /// The counterfactual with its bands: the observed value less effect and interval; of a mean, the same in all periods.
@@ -204,7 +221,9 @@ fn points(frame: &PanelFrame, target: &TargetEffects) -> Vec<Point> {
         let own = frame.targets.iter().find(|own| own.unit == target.unit);
         let after = own.map_or(&[][..], |own| &own.values[pre..]);
         let mean = after.iter().sum::<f64>() / after.len().max(1) as f64;
-        return (pre..frame.periods.len()).map(|t| point(t, mean, &target.att)).collect();
+        return (pre..frame.periods.len())
+            .map(|t| point(t, mean, &target.att))
+            .collect();
     }
     let periods = target.periods.iter().enumerate();
     periods

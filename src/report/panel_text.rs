@@ -25,13 +25,19 @@ pub fn panel_text(
     guarantee: &str,
     style: Style,
 ) -> String {
-    let tables = targets.iter().map(|target| table(names, target, guarantee).render(style));
+    let tables = targets
+        .iter()
+        .map(|target| table(names, target, guarantee).render(style));
     tables.collect::<Vec<String>>().join("\n")
 }
 
 fn table(names: &PanelNames<'_>, target: &TargetEffects, guarantee: &str) -> Table {
     let level = words::level(target.level);
-    let kind = if target.placebo { ", a placebo (not treated)" } else { "" };
+    let kind = if target.placebo {
+        ", a placebo (not treated)"
+    } else {
+        ""
+    };
     let title = format!("Effects on {} in {}{kind}", names.outcome, target.unit);
     let columns = [
         Column::text(names.time),
@@ -43,7 +49,10 @@ fn table(names: &PanelNames<'_>, target: &TargetEffects, guarantee: &str) -> Tab
         Column::number("SD departure"),
     ];
     let mut table = Table::new(columns).title(title);
-    let errors = target.periods.iter().map(|period| whole_deviation(&period.effect));
+    let errors = target
+        .periods
+        .iter()
+        .map(|period| whole_deviation(&period.effect));
     let decimals = decimals_for(errors.chain([whole_deviation(&target.att)]));
     for period in &target.periods {
         let mut row = vec![
@@ -54,7 +63,10 @@ fn table(names: &PanelNames<'_>, target: &TargetEffects, guarantee: &str) -> Tab
         row.extend(cells(&period.effect, decimals));
         table.row(row);
     }
-    for (name, effect) in [("mean (ATT)", &target.att), ("cumulative", &target.cumulative)] {
+    for (name, effect) in [
+        ("mean (ATT)", &target.att),
+        ("cumulative", &target.cumulative),
+    ] {
         let mut row = vec![name.to_string(), String::new(), String::new()];
         row.extend(cells(effect, decimals));
         table.total(row);
@@ -68,7 +80,9 @@ fn table(names: &PanelNames<'_>, target: &TargetEffects, guarantee: &str) -> Tab
 fn notes(target: &TargetEffects, guarantee: &str, decimals: usize, level: &str) -> Vec<String> {
     let [low, high] = target.att.privacy_interval.map(|end| fixed(end, decimals));
     let bound = match target.is_worst_case {
-        true => " Its law depends on the donors' values; the one used here is a bound, usually far too wide.",
+        true => {
+            " Its law depends on the donors' values; the one used here is a bound, usually far too wide."
+        }
         false => "",
     };
     vec![

@@ -214,9 +214,9 @@ fn check_donors(donors: &DonorsFile, file: &PanelFile, at: &Path) -> Result<Dono
         }
     }
     if names.is_empty() {
-        return Err(at.fault(
-            "without donors nothing can be learned; name some, or write `donors: all`",
-        ));
+        return Err(
+            at.fault("without donors nothing can be learned; name some, or write `donors: all`")
+        );
     }
     Ok(Donors::Listed(names.clone()))
 }
@@ -255,7 +255,13 @@ intervention: 1989
     #[test]
     fn values_go_to_the_unit_scale_and_back() {
         let (schema, _) = PanelSchema::parse(CALIFORNIA, "p.yaml").unwrap();
-        for (value, unit) in [(30.0, -1.0), (165.0, 0.0), (300.0, 1.0), (1e9, 1.0), (-5.0, -1.0)] {
+        for (value, unit) in [
+            (30.0, -1.0),
+            (165.0, 0.0),
+            (300.0, 1.0),
+            (1e9, 1.0),
+            (-5.0, -1.0),
+        ] {
             assert!((schema.to_unit(value) - unit).abs() < 1e-15);
         }
         assert!((schema.from_unit(schema.to_unit(123.4)) - 123.4).abs() < 1e-12);
@@ -264,11 +270,20 @@ intervention: 1989
     #[test]
     fn faults_name_place_and_remedy() {
         let bounds = message("[30, 300]", "[300, 30]");
-        assert!(bounds.starts_with("p.yaml:4:") && bounds.contains("smaller one first"), "{bounds}");
+        assert!(
+            bounds.starts_with("p.yaml:4:") && bounds.contains("smaller one first"),
+            "{bounds}"
+        );
         let twice = message("treated: California", "treated: [California, California]");
         assert!(twice.contains("stands twice"), "{twice}");
-        let donor = message("intervention: 1989", "intervention: 1989\ndonors: [Utah, California]");
-        assert!(donor.starts_with("p.yaml:7:15: unit \"California\" is treated"), "{donor}");
+        let donor = message(
+            "intervention: 1989",
+            "intervention: 1989\ndonors: [Utah, California]",
+        );
+        assert!(
+            donor.starts_with("p.yaml:7:16: unit \"California\" is treated"),
+            "{donor}"
+        );
         let column = message("time: year", "time: state");
         assert!(column.contains("named twice"), "{column}");
         let key = message("treated", "treaded");

@@ -40,7 +40,9 @@ impl PanelFrame {
     /// What does not fit.
     pub fn check(&self) -> Result<(), String> {
         if self.pre_periods < 2 || self.post_periods_checked().is_none_or(|after| after == 0) {
-            return Err("it has fewer than two periods before the intervention, or none after".into());
+            return Err(
+                "it has fewer than two periods before the intervention, or none after".into(),
+            );
         }
         if self.targets.is_empty() || self.donors.is_empty() {
             return Err("it has no target or no donors".into());
@@ -67,7 +69,9 @@ impl PanelFrame {
 ///
 /// # Errors
 /// A period that has no place among the others.
-pub fn ordered_periods<'a>(labels: impl IntoIterator<Item = &'a str>) -> Result<Vec<&'a str>, &'a str> {
+pub fn ordered_periods<'a>(
+    labels: impl IntoIterator<Item = &'a str>,
+) -> Result<Vec<&'a str>, &'a str> {
     let mut labels: Vec<&str> = labels.into_iter().collect();
     labels.sort_unstable();
     labels.dedup();
@@ -79,15 +83,25 @@ pub fn ordered_periods<'a>(labels: impl IntoIterator<Item = &'a str>) -> Result<
         if let Some(odd) = labels.iter().find(|label| number(label).is_none()) {
             return Err(odd);
         }
-        labels.sort_by(|a, b| number(a).unwrap_or(0.0).total_cmp(&number(b).unwrap_or(0.0)));
+        labels.sort_by(|a, b| {
+            number(a)
+                .unwrap_or(0.0)
+                .total_cmp(&number(b).unwrap_or(0.0))
+        });
         // `1989` and `1989.0` would be one period written in two ways.
-        return match labels.windows(2).find(|pair| number(&pair[0]) == number(&pair[1])) {
+        return match labels
+            .windows(2)
+            .find(|pair| number(&pair[0]) == number(&pair[1]))
+        {
             Some(pair) => Err(pair[1]),
             None => Ok(labels),
         };
     }
     let shape = shape(first);
-    match labels.iter().find(|label| self::shape(label) != shape || !shape.starts_with("0000")) {
+    match labels
+        .iter()
+        .find(|label| self::shape(label) != shape || !shape.starts_with("0000"))
+    {
         Some(odd) => Err(odd),
         None => Ok(labels),
     }
@@ -107,11 +121,20 @@ mod tests {
 
     #[test]
     fn numbers_and_dates_have_an_order() {
-        assert_eq!(ordered_periods(["10", "9", "10", "-1"]), Ok(vec!["-1", "9", "10"]));
-        assert_eq!(ordered_periods(["2012.25", "2012"]), Ok(vec!["2012", "2012.25"]));
+        assert_eq!(
+            ordered_periods(["10", "9", "10", "-1"]),
+            Ok(vec!["-1", "9", "10"])
+        );
+        assert_eq!(
+            ordered_periods(["2012.25", "2012"]),
+            Ok(vec!["2012", "2012.25"])
+        );
         let days = ["2021-10-01", "2021-02-11", "2020-12-31"];
         assert_eq!(ordered_periods(days), Ok(vec![days[2], days[1], days[0]]));
-        assert_eq!(ordered_periods(["2021Q3", "2021Q1"]), Ok(vec!["2021Q1", "2021Q3"]));
+        assert_eq!(
+            ordered_periods(["2021Q3", "2021Q1"]),
+            Ok(vec!["2021Q1", "2021Q3"])
+        );
     }
 
     #[test]

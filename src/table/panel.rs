@@ -92,7 +92,9 @@ pub enum PanelError {
         problem: CellProblem,
     },
     /// A unit of the schema that the table lacks.
-    #[error("{file}: no row is about {what} unit {unit:?}{nearest}; correct the schema or the table")]
+    #[error(
+        "{file}: no row is about {what} unit {unit:?}{nearest}; correct the schema or the table"
+    )]
     NoSuchUnit {
         /// The file.
         file: String,
@@ -117,7 +119,9 @@ pub enum PanelError {
         of: String,
     },
     /// Too few periods before or from the intervention on.
-    #[error("{file}: {before} periods lie before the intervention ({intervention}) and {after} from it on; {needed}")]
+    #[error(
+        "{file}: {before} periods lie before the intervention ({intervention}) and {after} from it on; {needed}"
+    )]
     Intervention {
         /// The file.
         file: String,
@@ -131,7 +135,9 @@ pub enum PanelError {
         needed: &'static str,
     },
     /// No donors.
-    #[error("{file}: every unit is treated or a placebo, so there are no donors; add untreated units")]
+    #[error(
+        "{file}: every unit is treated or a placebo, so there are no donors; add untreated units"
+    )]
     NoDonors {
         /// The file.
         file: String,
@@ -161,7 +167,9 @@ pub fn read_panel_frame(
     format: Option<Format>,
     schema: &PanelSchema,
 ) -> Result<PanelFrame, PanelError> {
-    Ok(Cells::read(source, format, schema, false)?.arrange(schema)?.0)
+    Ok(Cells::read(source, format, schema, false)?
+        .arrange(schema)?
+        .0)
 }
 
 /// The rows of the units that take part, by unit and period.
@@ -325,7 +333,11 @@ impl Cells {
 
     /// The periods in order, and how many of them lie before the intervention.
     fn periods(&self, schema: &PanelSchema) -> Result<(Vec<String>, usize), PanelError> {
-        let labels = || self.units.values().flat_map(|series| series.keys().map(String::as_str));
+        let labels = || {
+            self.units
+                .values()
+                .flat_map(|series| series.keys().map(String::as_str))
+        };
         let unordered = |period: &str| {
             let has = |(_, series): &(&String, &HashMap<String, f64>)| series.contains_key(period);
             let of = self.units.iter().find(has);
@@ -362,11 +374,14 @@ impl Cells {
     fn series(&self, unit: &str, periods: &[String]) -> Result<Vec<f64>, PanelError> {
         let series = &self.units[unit];
         let value = |period: &String| {
-            series.get(period).copied().ok_or_else(|| PanelError::Unbalanced {
-                file: self.file.clone(),
-                unit: unit.into(),
-                period: period.clone(),
-            })
+            series
+                .get(period)
+                .copied()
+                .ok_or_else(|| PanelError::Unbalanced {
+                    file: self.file.clone(),
+                    unit: unit.into(),
+                    period: period.clone(),
+                })
         };
         periods.iter().map(value).collect()
     }
@@ -398,7 +413,10 @@ fn layout(file: &str, header: &[String], schema: &PanelSchema) -> Result<Layout,
     };
     let read = [&schema.unit, &schema.time, &schema.outcome];
     let columns = read.into_iter().map(|name| column(name, Role::Covariate));
-    let ignored = schema.ignored.iter().map(|name| column(name, Role::Ignored));
+    let ignored = schema
+        .ignored
+        .iter()
+        .map(|name| column(name, Role::Ignored));
     let as_table = Schema {
         title: None,
         unit: PrivacyUnit::Row,

@@ -26,7 +26,9 @@ pub fn write_plain(
     options: &WriteOptions,
 ) -> Result<(), TableError> {
     let rows = columns.first().map_or(0, |(_, column)| column.len());
-    let columns = columns.into_iter().map(|(name, column)| column.into_series(name));
+    let columns = columns
+        .into_iter()
+        .map(|(name, column)| column.into_series(name));
     let mut frame = DataFrame::new(rows, columns.collect()).map_err(|_| TableError::Misfit {
         column: "(of another length)".into(),
     })?;
@@ -66,7 +68,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("series.csv");
         let columns = vec![
-            ("unit".to_string(), PlainColumn::Text(vec!["a".into(), "b,c".into()])),
+            (
+                "unit".to_string(),
+                PlainColumn::Text(vec!["a".into(), "b,c".into()]),
+            ),
             ("n".to_string(), PlainColumn::Integer(vec![1, -2])),
             ("x".to_string(), PlainColumn::Real(vec![None, Some(0.5)])),
         ];

@@ -197,9 +197,7 @@ impl Output {
 
     pub(super) fn append(&mut self, frame: &mut DataFrame) -> Result<(), PolarsError> {
         match self {
-            Output::Csv(encoder) => CsvWriter::new(encoder)
-                .include_header(false)
-                .finish(frame),
+            Output::Csv(encoder) => CsvWriter::new(encoder).include_header(false).finish(frame),
             Output::Parquet(writer) => writer.write_batch(frame),
         }
     }

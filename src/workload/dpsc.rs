@@ -1,9 +1,9 @@
 //! The checked panel workload.
 
+use super::WorkloadError;
 use super::dpsc_file::{DpscFile, DpscMethod, SecondStage, WeightSensitivity};
 use super::file::WORKLOAD_FORMAT;
 use super::workload_file::WorkloadFile;
-use super::WorkloadError;
 use crate::schema::document::Document;
 use crate::schema::fault::{Fault, Path};
 use crate::schema::file::Number;
@@ -86,9 +86,9 @@ fn check(file: &DpscFile) -> Result<DpscWorkload, Fault> {
     let clip = positive("clip", file.clip)?.unwrap_or(DEFAULT_CLIP);
     let weights_share = positive("weights_share", file.weights_share)?.unwrap_or(0.5);
     if weights_share >= 1.0 {
-        return Err(Path::default().to("weights_share").fault(
-            "the weights' share lies between 0 and 1, and the second stage has the rest",
-        ));
+        return Err(Path::default()
+            .to("weights_share")
+            .fault("the weights' share lies between 0 and 1, and the second stage has the rest"));
     }
     Ok(DpscWorkload {
         method: file.method,
@@ -127,7 +127,9 @@ mod tests {
             assert!(message.contains(expected), "{message}");
         }
         let causal = "format: dpcausal.workload/1\nmechanism: causal\n";
-        let message = DpscWorkload::parse(causal, "w.yaml").unwrap_err().to_string();
+        let message = DpscWorkload::parse(causal, "w.yaml")
+            .unwrap_err()
+            .to_string();
         assert!(message.contains("mechanism: dpsc"), "{message}");
     }
 }

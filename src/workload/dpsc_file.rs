@@ -46,9 +46,7 @@ pub enum DpscMechanism {
 }
 
 /// How the counterfactual is estimated and released.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum DpscMethod {
     /// `balance` where a delta is given and donors times epsilon is at least 300, else `index`.

@@ -3,9 +3,9 @@
 //! The key `mechanism` decides which other keys are valid, so each mechanism has a document type of its
 //! own, which refuses what it does not know.
 
-use super::file::CausalFile;
 use super::cate_file::CateFile;
 use super::dpsc_file::DpscFile;
+use super::file::CausalFile;
 use super::marginals_file::{AimFile, IndependentFile, MstFile, MwemFile};
 use crate::schema::DocumentError;
 use crate::schema::document::Document;

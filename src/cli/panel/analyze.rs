@@ -30,7 +30,8 @@ pub fn analyze(
     arguments: &AnalyzeArguments,
     global: GlobalArguments,
 ) -> Result<(), Failure> {
-    if !arguments.by.is_empty() || !arguments.estimator.is_empty() || arguments.posterior.is_some() {
+    if !arguments.by.is_empty() || !arguments.estimator.is_empty() || arguments.posterior.is_some()
+    {
         return Err(Failure::because(
             ExitStatus::Usage,
             "--by, --estimator and --posterior are for tables of records; a panel's method is chosen in the workload, \
@@ -60,7 +61,9 @@ pub fn analyze(
             destination.style(),
         ),
     };
-    destination.write_text(&text).or_status(ExitStatus::Internal)
+    destination
+        .write_text(&text)
+        .or_status(ExitStatus::Internal)
 }
 
 /// What the texts and pictures call things.

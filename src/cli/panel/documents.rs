@@ -33,7 +33,12 @@ pub fn read(arguments: &DocumentArguments) -> Result<Read, Failure> {
         Some(path) => (read_text(path, "workload")?, path.display().to_string()),
         None => (DPSC_WORKLOAD.into(), "built-in workload".into()),
     };
-    parse(&text, &arguments.schema.display().to_string(), &workload, &name)
+    parse(
+        &text,
+        &arguments.schema.display().to_string(),
+        &workload,
+        &name,
+    )
 }
 
 /// Checks schema and workload.
@@ -68,7 +73,9 @@ pub fn table_source(path: &Path, format: Option<TableFormat>) -> (Source, Option
 pub fn failure(error: PanelError) -> Failure {
     match error {
         PanelError::Privacy(
-            error @ (PrivacyError::NotGaussian | PrivacyError::NotPure | PrivacyError::Parameter { .. }),
+            error @ (PrivacyError::NotGaussian
+            | PrivacyError::NotPure
+            | PrivacyError::Parameter { .. }),
         ) => Failure::new(ExitStatus::Usage, error),
         PanelError::Privacy(error) => crate::cli::measure::privacy_failure(error),
         PanelError::Release(_) => Failure::new(ExitStatus::Data, error),

@@ -24,7 +24,10 @@ pub fn reconstruct(
 
 /// Writes imputations of the synthetic control series.
 pub fn impute(release: &CheckedPanelRelease, arguments: &ImputeArguments) -> Result<(), Failure> {
-    let seed = arguments.sampling.seed.unwrap_or_else(|| release.default_seed());
+    let seed = arguments
+        .sampling
+        .seed
+        .unwrap_or_else(|| release.default_seed());
     let rows = imputed_series(release, arguments.m, seed).map_err(failure)?;
     write(&rows, true, release, &arguments.sampling)
 }
@@ -63,7 +66,8 @@ fn columns(
     let text = |of: fn(&SeriesRow) -> &String| {
         PlainColumn::Text(rows.iter().map(|row| of(row).clone()).collect())
     };
-    let number = |of: fn(&SeriesRow) -> Option<f64>| PlainColumn::Real(rows.iter().map(of).collect());
+    let number =
+        |of: fn(&SeriesRow) -> Option<f64>| PlainColumn::Real(rows.iter().map(of).collect());
     let mut columns = vec![
         (schema.unit.clone(), text(|row| &row.unit)),
         (schema.time.clone(), text(|row| &row.period)),

@@ -11,10 +11,19 @@ fn california() -> Panel {
     let mut series: std::collections::BTreeMap<&str, Vec<f64>> = Default::default();
     for line in table.lines().skip(1) {
         let cells: Vec<&str> = line.split(',').collect();
-        series.entry(cells[0]).or_default().push(cells[2].parse().unwrap());
+        series
+            .entry(cells[0])
+            .or_default()
+            .push(cells[2].parse().unwrap());
     }
     let target = series.remove("California").unwrap();
-    Panel::new([26.0, 312.0], 19, target, series.into_values().collect(), "")
+    Panel::new(
+        [26.0, 312.0],
+        19,
+        target,
+        series.into_values().collect(),
+        "",
+    )
 }
 
 /// The exact answer as if it had been measured.
@@ -42,10 +51,22 @@ fn without_noise(index: &Index<'_>, panel: &Panel) -> PanelMeasurement {
 fn california_agrees_with_an_independent_computation() {
     let panel = california();
     let forecast = panel.setting(Share::Pure(2.0)).forecast();
-    for (h, value) in [(0, 4.471593276123), (5, 4.324958833669), (11, 4.148997502723)] {
-        assert!((forecast.path[h] - value).abs() < 2e-6, "{}", forecast.path[h]);
+    for (h, value) in [
+        (0, 4.471593276123),
+        (5, 4.324958833669),
+        (11, 4.148997502723),
+    ] {
+        assert!(
+            (forecast.path[h] - value).abs() < 2e-6,
+            "{}",
+            forecast.path[h]
+        );
     }
-    for (i, j, value) in [(0, 0, 0.0017676280979), (11, 11, 0.033491900802), (3, 7, 0.0096754380096)] {
+    for (i, j, value) in [
+        (0, 0, 0.0017676280979),
+        (11, 11, 0.033491900802),
+        (3, 7, 0.0096754380096),
+    ] {
         assert!((forecast.covariance[(i, j)] / value - 1.0).abs() < 1e-4);
     }
     for (epsilon, rank, radius, att) in [
@@ -60,7 +81,11 @@ fn california_agrees_with_an_independent_computation() {
         assert!((index.radius / radius - 1.0).abs() < 1e-4);
         let control = index.control(&[without_noise(&index, &panel)]).unwrap();
         let effects = of_target(&setting, &control, DpscMethod::Index, 0.9, (1, 10));
-        assert!((effects.att.estimate - att).abs() < 1e-3, "{}", effects.att.estimate);
+        assert!(
+            (effects.att.estimate - att).abs() < 1e-3,
+            "{}",
+            effects.att.estimate
+        );
         assert!((effects.forecast.estimate + 14.494650).abs() < 1e-3);
     }
 }
@@ -83,7 +108,9 @@ fn the_sensitivity_holds_and_is_attained() {
         let measured = without_noise(&index, &panel);
         let one = |row: Vec<f64>| sum(&vec![row], &question);
         let row = |seed: usize, size: f64| -> Vec<f64> {
-            (0..16).map(|t| (5.0 + size * ((seed + 3 * t) as f64).sin()).exp()).collect()
+            (0..16)
+                .map(|t| (5.0 + size * ((seed + 3 * t) as f64).sin()).exp())
+                .collect()
         };
         let mut most: f64 = 0.0;
         for seed in 0..1500 {
@@ -99,7 +126,11 @@ fn the_sensitivity_holds_and_is_attained() {
             row[12..].fill(to);
             one(row)
         };
-        let apart: Vec<f64> = jump(1000.0).iter().zip(jump(10.0)).map(|(a, b)| (a - b) as f64).collect();
+        let apart: Vec<f64> = jump(1000.0)
+            .iter()
+            .zip(jump(10.0))
+            .map(|(a, b)| (a - b) as f64)
+            .collect();
         let attained = length(&apart) / measured.sensitivity as f64;
         assert!(attained <= 1.0 && attained > 0.97, "{attained}");
     }
@@ -121,12 +152,14 @@ fn intervals_for_noise_cover_the_estimate_without_it() {
             let truth = of_target(&setting, &truth, DpscMethod::Index, 0.95, (1, 2));
             let donors = Confidential::new(panel.rows.clone());
             let mut noise = NoiseSource::insecure_seed(repetition as u64 + 10);
-            let measured =
-                index.measure(&donors, &mut accountant(index.cost()), &mut noise).unwrap();
+            let measured = index
+                .measure(&donors, &mut accountant(index.cost()), &mut noise)
+                .unwrap();
             let control = index.control(&measured).unwrap();
             let seed = repetition as u64;
             let ours = of_target(&setting, &control, DpscMethod::Index, 0.95, (seed, 500));
-            let holds = |interval: [f64; 2], value: f64| interval[0] <= value && value <= interval[1];
+            let holds =
+                |interval: [f64; 2], value: f64| interval[0] <= value && value <= interval[1];
             for (ours, truth) in ours.periods.iter().zip(&truth.periods) {
                 of_path += usize::from(holds(ours.effect.privacy_interval, truth.effect.estimate));
             }

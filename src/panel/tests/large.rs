@@ -24,7 +24,9 @@ fn three_thousand_donors_are_measured_by_every_method() {
         let mut noise = NoiseSource::insecure_seed(4);
         let start = Instant::now();
         let made = setting.method(method).unwrap();
-        let measured = made.measure(&donors, &mut accountant(made.cost()), &mut noise).unwrap();
+        let measured = made
+            .measure(&donors, &mut accountant(made.cost()), &mut noise)
+            .unwrap();
         let control = made.control(&measured).unwrap();
         // Shown by `--nocapture`; a machine under load is no reason to fail.
         eprintln!("{}: {:.3} s", method.name(), start.elapsed().as_secs_f64());

@@ -3,4 +3,4 @@
 mod audit;
 mod fixtures;
 mod large;
-mod panels;
+pub mod panels;

@@ -19,7 +19,13 @@ pub struct Panel {
 
 impl Panel {
     /// A panel of these bounds, target and donors; `workload` are further lines of the workload.
-    pub fn new(bounds: [f64; 2], pre: usize, target: Vec<f64>, rows: DonorRows, workload: &str) -> Panel {
+    pub fn new(
+        bounds: [f64; 2],
+        pre: usize,
+        target: Vec<f64>,
+        rows: DonorRows,
+        workload: &str,
+    ) -> Panel {
         let text = format!(
             "format: dpcausal.panel/1\nunit: u\ntime: t\noutcome: {{column: x, bounds: [{}, {}]}}\ntreated: y\n\
              intervention: {pre}\n",
@@ -35,7 +41,10 @@ impl Panel {
                 values: target,
             }],
         };
-        let text = (text, format!("format: dpcausal.workload/1\nmechanism: dpsc\n{workload}"));
+        let text = (
+            text,
+            format!("format: dpcausal.workload/1\nmechanism: dpsc\n{workload}"),
+        );
         Panel {
             schema: PanelSchema::parse(&text.0, "p.yaml").unwrap().0,
             workload: DpscWorkload::parse(&text.1, "w.yaml").unwrap().0,
@@ -79,8 +88,8 @@ impl Panel {
 /// An accountant with room for a cost.
 pub fn accountant(cost: Cost) -> Accountant {
     let budget = match cost.is_gaussian() {
-        true => Budget::gdp(1e3),
-        false => Budget::pure(1e3),
+        true => Budget::gdp(1e6),
+        false => Budget::pure(1e9),
     };
     let id = ReleaseId::random().unwrap();
     Accountant::new(Authorisation::without_ledger(id, cost, &budget.unwrap()).unwrap())

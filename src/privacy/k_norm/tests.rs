@@ -38,10 +38,15 @@ fn small_lattices_have_the_law() {
             let k = ball.draw(noise.generator());
             let inside = k.iter().all(|k| k.abs() <= reach);
             let index = k.iter().fold(0, |index, k| index * side + k + reach);
-            observed[if inside { index as usize } else { cells as usize }] += 1;
+            observed[if inside {
+                index as usize
+            } else {
+                cells as usize
+            }] += 1;
         }
-        let mut expected: Vec<f64> =
-            (0..cells).map(|cell| weight(&point(cell)) / total * DRAWS as f64).collect();
+        let mut expected: Vec<f64> = (0..cells)
+            .map(|cell| weight(&point(cell)) / total * DRAWS as f64)
+            .collect();
         expected.push(DRAWS as f64 - expected.iter().sum::<f64>());
         // Cells that expect too few draws are joined.
         let (mut o, mut e) = (vec![0], vec![0.0]);
@@ -52,6 +57,11 @@ fn small_lattices_have_the_law() {
                 o.push(observed);
                 e.push(expected);
             }
+        }
+        // The joined cell, where it is too small by itself, joins the next.
+        if e[0] < 12.0 {
+            (o[1], e[1]) = (o[0] + o[1], e[0] + e[1]);
+            (o, e) = (o.split_off(1), e.split_off(1));
         }
         assert!(chi_square_fits(&o, &e), "{norm:?} {dimension}");
     }
@@ -82,14 +92,22 @@ fn lengths_and_directions_have_their_laws() {
             }
         }
         for counts in counts {
-            assert!(chi_square_fits(&counts, &[DRAWS as f64 / BUCKETS as f64; BUCKETS]), "{dimension}");
+            assert!(
+                chi_square_fits(&counts, &[DRAWS as f64 / BUCKETS as f64; BUCKETS]),
+                "{dimension}"
+            );
         }
     }
 }
 
 #[test]
 fn the_charge_is_kept_and_the_scale_is_the_least() {
-    for (norm, dimension) in [(Norm::L2, 1), (Norm::L2, 12), (Norm::LInfinity, 30), (Norm::L2, 4000)] {
+    for (norm, dimension) in [
+        (Norm::L2, 1),
+        (Norm::L2, 12),
+        (Norm::LInfinity, 30),
+        (Norm::L2, 4000),
+    ] {
         let mechanism = KNormMechanism::new(norm, dimension, 1 << 28, 0.75).unwrap();
         let cost = mechanism.cost().pure_epsilon();
         assert!(cost <= 0.75 && cost > 0.749, "{dimension}: {cost}");
@@ -110,7 +128,11 @@ fn nothing_is_drawn_without_a_charge() {
     let mut accountant = Accountant::new(authorisation.unwrap());
     let mut noise = NoiseSource::insecure_seed(33);
     let exact = || Confidential::new(vec![5, -7]);
-    assert!(mechanism.release(exact(), &mut accountant, &mut noise).is_ok());
+    assert!(
+        mechanism
+            .release(exact(), &mut accountant, &mut noise)
+            .is_ok()
+    );
     assert!(matches!(
         mechanism.release(exact(), &mut accountant, &mut noise),
         Err(PrivacyError::NotAuthorised { .. })

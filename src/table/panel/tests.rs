@@ -27,7 +27,8 @@ fn table(rows: &str) -> String {
     text
 }
 
-const ROWS: &str = "1989,CA,3 1987,CA,1 1988,CA,2 1989,UT,6.5 1988,UT,5 1987,UT,4 1987,AL,7 1988,AL,8 1989,AL,9";
+const ROWS: &str =
+    "1989,CA,3 1987,CA,1 1988,CA,2 1989,UT,6.5 1988,UT,5 1987,UT,4 1987,AL,7 1988,AL,8 1989,AL,9";
 
 fn message(schema: &str, rows: &str) -> String {
     read_text(schema, &table(rows)).unwrap_err().to_string()
@@ -47,27 +48,51 @@ fn a_panel_is_put_in_order() {
 #[test]
 fn errors_name_unit_and_period_and_no_value() {
     let cases = [
-        (ROWS.replace("1988,UT,5 ", ""), "unit \"UT\" has no row for period \"1988\""),
-        (ROWS.replace("1988,UT", "1987,UT"), "line 7: unit \"UT\" has a second row for period \"1987\""),
-        (ROWS.replace("1988,UT,5", "1988,UT,"), "line 6: the outcome of unit \"UT\" in period \"1988\""),
-        (ROWS.replace("1988,UT,5", "1988,UT,secret"), "line 6: the outcome of unit \"UT\" in period \"1988\""),
+        (
+            ROWS.replace("1988,UT,5 ", ""),
+            "unit \"UT\" has no row for period \"1988\"",
+        ),
+        (
+            ROWS.replace("1988,UT", "1987,UT"),
+            "line 7: unit \"UT\" has a second row for period \"1987\"",
+        ),
+        (
+            ROWS.replace("1988,UT,5", "1988,UT,"),
+            "line 6: the outcome of unit \"UT\" in period \"1988\"",
+        ),
+        (
+            ROWS.replace("1988,UT,5", "1988,UT,secret"),
+            "line 6: the outcome of unit \"UT\" in period \"1988\"",
+        ),
         (ROWS.replace("1988,UT,5", "1988,UT,inf"), "infinite"),
-        (ROWS.replace("1988,UT", "soon,UT"), "period \"soon\" of unit \"UT\" can't be put in order"),
+        (
+            ROWS.replace("1988,UT", "soon,UT"),
+            "period \"soon\" of unit \"UT\" can't be put in order",
+        ),
         (ROWS.replace("1988,UT", ",UT"), "the period is empty"),
         (ROWS.replace("1988,UT", "1988,"), "the unit is empty"),
-        (ROWS.replace("CA", "CB"), "the treated unit \"CA\"; did you mean \"CB\"?"),
+        (
+            ROWS.replace("CA", "CB"),
+            "the treated unit \"CA\"; did you mean \"CB\"?",
+        ),
     ];
     for (rows, expected) in cases {
         let message = message(SCHEMA, &rows);
         assert!(message.contains(expected), "{message}");
-        assert!(message.starts_with("p.csv") && !message.contains("secret"), "{message}");
+        assert!(
+            message.starts_with("p.csv") && !message.contains("secret"),
+            "{message}"
+        );
     }
 }
 
 #[test]
 fn the_intervention_needs_periods_on_both_sides() {
     let early = message(&SCHEMA.replace("1989", "1988"), ROWS);
-    assert!(early.contains("1 periods lie before") && early.contains("at least two"), "{early}");
+    assert!(
+        early.contains("1 periods lie before") && early.contains("at least two"),
+        "{early}"
+    );
     let late = message(&SCHEMA.replace("1989", "1990"), ROWS);
     assert!(late.contains("no effect to estimate"), "{late}");
     let between = read_text(&SCHEMA.replace("1989", "1988.5"), &table(ROWS)).unwrap();
@@ -77,7 +102,8 @@ fn the_intervention_needs_periods_on_both_sides() {
 #[test]
 fn listed_donors_leave_other_units_unread() {
     let schema = format!("{SCHEMA}donors: [AL]\n");
-    let (frame, rows) = read_text(&schema, &table(&ROWS.replace("1988,UT,5", "1988,UT,?"))).unwrap();
+    let (frame, rows) =
+        read_text(&schema, &table(&ROWS.replace("1988,UT,5", "1988,UT,?"))).unwrap();
     assert_eq!((frame.donors, rows.len()), (vec!["AL".to_string()], 1));
     let absent = message(&format!("{SCHEMA}donors: [AX]\n"), ROWS);
     assert!(absent.contains("the donor unit \"AX\""), "{absent}");
@@ -87,7 +113,9 @@ fn listed_donors_leave_other_units_unread() {
 
 #[test]
 fn columns_that_are_not_declared_are_explained() {
-    let text = table(ROWS).replace("sales", "sales,region").replace('\n', ",x\n");
+    let text = table(ROWS)
+        .replace("sales", "sales,region")
+        .replace('\n', ",x\n");
     let error = read_text(SCHEMA, &text).unwrap_err().to_string();
     assert!(error.contains("`ignored`"), "{error}");
     let text = table(ROWS).replace("sales", "sale");
