@@ -8,7 +8,7 @@
 //! | D | six normal | `1 / (1 + e^-x0 + e^-x1)` | `max(x0 + x1 + x2, 0) - max(x3 + x4, 0)` |
 //! | E | three normal, three binary, correlated | `clip(expit(x0 + x5), .1, .9)` | linear, and `5 expit(x0)` |
 
-use dpcausal::schema::{SCALE, Schema};
+use dpcausal::schema::SCALE;
 use dpcausal::table::CodedTable;
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
@@ -48,9 +48,6 @@ struct Draw {
 }
 
 impl Setup {
-    /// All setups.
-    pub const ALL: [Setup; 5] = [Setup('A'), Setup('B'), Setup('C'), Setup('D'), Setup('E')];
-
     /// The schema's text; `design` is what stands at that key.
     pub fn schema_text(self, design: &str) -> String {
         let columns: Vec<String> = (0..COVARIATES)
@@ -66,12 +63,6 @@ impl Setup {
             "format: dpcausal.schema/1\ndesign: {design}\ncolumns:\n  - {{name: t, role: treatment, type: boolean}}\n{}  - {{name: y, role: outcome, type: real, bounds: [{low}, {high}], bins: 4}}\n",
             columns.concat()
         )
-    }
-
-    /// The schema of an observational study.
-    pub fn schema(self) -> Schema {
-        let read = Schema::parse(&self.schema_text("observational"), "setup.yaml");
-        read.expect("a valid schema").0
     }
 
     /// Public bounds of a covariate; none of a binary one.

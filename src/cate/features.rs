@@ -1,12 +1,13 @@
 //! From a coded row to features in `[-1, 1]`, and the terms of the basis that are made of them. The schema and the
 //! workload alone decide both.
 //!
-//! A numeric covariate is one feature, its bounds mapped to -1 and 1; an ordered one an even grid; an unordered one has
-//! an indicator (-1 or 1) per level but the first; every missing code has one, and the covariate's other features are 0
-//! there.
+//! They are the [scores](crate::schema::Score) of the house: a numeric covariate has one, its bounds mapped to -1 and 1; an
+//! ordered one an even grid; an unordered one an indicator (`+-sqrt(1/3)`) per level but the first; every missing code
+//! has one, and the covariate's other features are 0 there. All have a second moment of about 1/3, which the hub's clip
+//! counts on.
 
 use crate::measure::effects::ScoreSource;
-use crate::schema::{Schema, Score, ScoreForm};
+use crate::schema::{SCORE_SCALE, Schema, Score, ScoreForm};
 use crate::table::CodedTable;
 use crate::workload::{CateWorkload, ProductsFile};
 
@@ -91,8 +92,8 @@ impl Feature {
 fn feature(score: Score, schema: &Schema, curves: &[usize]) -> Feature {
     let codes = match score.form {
         ScoreForm::Codes(codes) => {
-            let largest = codes.iter().map(|code| code.abs()).max().unwrap_or(1).max(1);
-            Some(codes.iter().map(|code| code * FEATURE_SCALE / largest).collect::<Vec<i64>>())
+            let unit = FEATURE_SCALE / SCORE_SCALE;
+            Some(codes.iter().map(|code| code * unit).collect::<Vec<i64>>())
         }
         ScoreForm::Value | ScoreForm::Square => None,
     };

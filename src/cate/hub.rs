@@ -12,10 +12,10 @@ const LEAST_RECORDS: f64 = 20.0;
 /// Noisy shares of the treated are taken to lie this far from 0 and 1.
 const LEAST_SHARE: f64 = 0.05;
 
-/// The least variances of a feature with more than two values and of one with two, on `[-1, 1]`: they bound what noise
-/// can do to standardised features.
+/// The least variances of a feature with more than two values and of one with two: they bound what noise can do to
+/// standardised features. An even split of two values has 1/3.
 const LEAST_VARIANCE: f64 = 0.03;
-const LEAST_BINARY_VARIANCE: f64 = 0.15;
+const LEAST_BINARY_VARIANCE: f64 = 0.05;
 
 /// The least standard deviation of the outcome, on `[-1, 1]`.
 const LEAST_OUTCOME_SCALE: f64 = 0.06;

@@ -32,9 +32,9 @@ fn records() -> Vec<(usize, i64, [i64; 2])> {
     let mut records = Vec::new();
     for arm in 0..2 {
         for outcome in [-SCALE, -SCALE / 3, 17, SCALE / 2, SCALE] {
-            for age in -8..=8 {
+            for age in -32..=32 {
                 for sex in [-FEATURE_SCALE, 0, FEATURE_SCALE] {
-                    records.push((arm, outcome, [age * FEATURE_SCALE / 8, sex]));
+                    records.push((arm, outcome, [age * FEATURE_SCALE / 32, sex]));
                 }
             }
             records.push((arm, outcome, [0, 0]));
@@ -134,12 +134,10 @@ fn contributions_reach_no_further_than_stated() {
             reach_found(&spread, None),
             reach_found(&effect, None),
         ];
-        // The norms are attained, but for rounding; so are distances where either sign occurs.
-        for [norm, _] in found {
-            assert!(norm > 0.99, "{found:?}");
-        }
-        for at in [2, 3, 4] {
-            assert!(found[at][1] > 0.9, "{found:?}");
+        // The bounds are nearly attained, where they can be: products of basis and outcome need a record of length S
+        // that is not clipped, and of a hub squares as long as the values themselves.
+        for reach in found.as_flattened() {
+            assert!(*reach > 0.9, "{found:?}");
         }
     }
 }
