@@ -34,7 +34,10 @@ fn a_release_gives_average_shapes_rows_and_a_picture() {
     let picture = String::from_utf8(scratch.read("shapes.svg")).expect("text");
     assert!(picture.contains("<polyline") && picture.contains("married"));
     let text = scratch.run("analyze release.json -q").text();
-    assert!(text.contains("No intervals") && text.contains("What age adds"), "{text}");
+    assert!(
+        text.contains("No intervals") && text.contains("What age adds"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -44,7 +47,12 @@ fn a_release_holds_no_exact_number() {
     let page: serde_json::Value = serde_json::from_str(&release).expect("JSON");
     for measured in page["measurements"].as_array().expect("measurements") {
         assert!(measured["scale"].as_u64().expect("a scale") > 1000);
-        assert!(measured["cost"]["gaussian_mu_squared"].as_f64().expect("a charge") > 0.0);
+        assert!(
+            measured["cost"]["gaussian_mu_squared"]
+                .as_f64()
+                .expect("a charge")
+                > 0.0
+        );
     }
 }
 
@@ -53,17 +61,28 @@ fn other_verbs_say_what_to_run_instead() {
     let scratch = measured(5.0);
     for verb in ["reconstruct", "impute"] {
         let message = scratch.run_for(&format!("{verb} release.json"), 2).stderr;
-        assert!(message.contains("dpcausal analyze RELEASE --rows TABLE"), "{message}");
+        assert!(
+            message.contains("dpcausal analyze RELEASE --rows TABLE"),
+            "{message}"
+        );
     }
-    let message = scratch.run_for("analyze release.json --by married", 2).stderr;
+    let message = scratch
+        .run_for("analyze release.json --by married", 2)
+        .stderr;
     assert!(message.contains("--rows FILE"), "{message}");
     let message = scratch
-        .run_for("analyze lalonde.csv --schema schema.yaml --rows lalonde.csv", 2)
+        .run_for(
+            "analyze lalonde.csv --schema schema.yaml --rows lalonde.csv",
+            2,
+        )
         .stderr;
     assert!(message.contains("mechanism: cate"), "{message}");
     scratch.write("workload.yaml", format!("{WORKLOAD}learner: r\n"));
     let message = scratch
-        .run_for("plan --schema schema.yaml --workload workload.yaml --epsilon 1", 2)
+        .run_for(
+            "plan --schema schema.yaml --workload workload.yaml --epsilon 1",
+            2,
+        )
         .stderr;
     assert!(message.contains("not in this version"), "{message}");
 }
@@ -92,7 +111,15 @@ fn effects_err_less_than_public_learners() {
         let test = simulation::test_rows(setup, 5000);
         let errors: Vec<simulation::Error> = (0..4)
             .map(|seed| {
-                simulation::repetition(setup, "observational", WORKLOAD, 16_000, epsilon, seed, &test)
+                simulation::repetition(
+                    setup,
+                    "observational",
+                    WORKLOAD,
+                    16_000,
+                    epsilon,
+                    seed,
+                    &test,
+                )
             })
             .collect();
         let mean = errors.iter().map(|error| error.mse).sum::<f64>() / 4.0;

@@ -122,7 +122,9 @@ fn read(path: &Path) -> Result<Reference> {
         let [n, epsilon, setup, learner, mse, ..] = cells.as_slice() else {
             continue;
         };
-        let mse: f64 = mse.parse().with_context(|| format!("a number in {line:?}"))?;
+        let mse: f64 = mse
+            .parse()
+            .with_context(|| format!("a number in {line:?}"))?;
         let key = (setup.to_string(), n.to_string(), epsilon.to_string());
         let entry = best.entry(key).or_insert((mse, learner.to_string()));
         if mse < entry.0 {

@@ -41,7 +41,10 @@ pub fn repetition(
     let release = release(&setup.schema_text(design), workload, sample, epsilon, seed);
     let effect = ConditionalEffect::new(&release).expect("a fit");
     let estimates = effect.at_rows(&test.table);
-    let errors = estimates.iter().zip(&test.effects).map(|(a, b)| (a - b).powi(2));
+    let errors = estimates
+        .iter()
+        .zip(&test.effects)
+        .map(|(a, b)| (a - b).powi(2));
     let truth = test.effects.iter().sum::<f64>() / test.effects.len() as f64;
     Error {
         mse: errors.sum::<f64>() / test.effects.len() as f64,
@@ -70,7 +73,7 @@ pub fn release(
     let id = ReleaseId::random().expect("an identifier");
     let authorised = Authorisation::without_ledger(id, plan.cost, &budget).expect("room");
     let table = Confidential::new(sample.table);
-    let mut noise = NoiseSource::insecure_seed(seed);
+    let mut noise = NoiseSource::insecure_seed(seed + 1_000_000);
     let release = run(&plan, documents, &table, authorised, &mut noise).expect("a release");
     match AnyRelease::parse(&release.to_json(), "release.json").expect("a sound release") {
         AnyRelease::Cate(release) => *release,

@@ -42,9 +42,14 @@ pub struct Basis {
 
 impl Basis {
     /// The basis of these centres and scales, one per feature; scales and curve weight are positive.
-    pub fn new(features: &Features, means: Vec<f64>, deviations: Vec<f64>, curve_weight: f64) -> Basis {
-        let rest = features.list.len() as f64
-            + curve_weight * curve_weight * features.nonlinear() as f64;
+    pub fn new(
+        features: &Features,
+        means: Vec<f64>,
+        deviations: Vec<f64>,
+        curve_weight: f64,
+    ) -> Basis {
+        let rest =
+            features.list.len() as f64 + curve_weight * curve_weight * features.nonlinear() as f64;
         let constant = (CONSTANT_SHARE * rest).sqrt();
         let length = (CLIP_SHARE * (constant * constant + rest)).sqrt();
         Basis {
@@ -93,7 +98,10 @@ impl Basis {
             .enumerate()
             .map(|(i, &value)| self.standardised(i, value))
             .collect();
-        self.terms.iter().map(|&term| self.term(term, |i| z[i])).collect()
+        self.terms
+            .iter()
+            .map(|&term| self.term(term, |i| z[i]))
+            .collect()
     }
 
     /// `sqrt(w) phi` in whole units, of length at most [`radius`](Basis::radius), and `sqrt(w)`, at most 1.

@@ -91,7 +91,9 @@ impl ConditionalEffect {
 /// Half the range of the outcome's bounds, in its units; of a two-level outcome, of risks.
 fn half_range(release: &CheckedCateRelease) -> f64 {
     let outcome = &release.schema.columns[release.workload.outcome];
-    outcome.bounds().map_or(0.5, |(lower, upper)| (upper - lower) / 2.0)
+    outcome
+        .bounds()
+        .map_or(0.5, |(lower, upper)| (upper - lower) / 2.0)
 }
 
 fn stage(release: &CheckedCateRelease, stage: CateStage) -> Result<&PanelMeasurement, CateError> {
@@ -111,7 +113,11 @@ fn check_sizes(release: &CheckedCateRelease, features: &Features) -> Result<(), 
         }
     }
     let parameters = &release.document.parameters;
-    let sizes = [parameters.means.len(), parameters.deviations.len(), parameters.first_effect.len()];
+    let sizes = [
+        parameters.means.len(),
+        parameters.deviations.len(),
+        parameters.first_effect.len(),
+    ];
     match sizes == [d, d, p] {
         true => Ok(()),
         false => Err(CateError::Release("parameters".into())),
@@ -128,7 +134,12 @@ fn solve(
     let measured = stage(release, CateStage::Effect)?;
     let first = &parameters.first_effect;
     let implied = times(&moments.whole, first);
-    let values: Vec<f64> = measured.numbers().iter().zip(implied).map(|(c, g)| c + g).collect();
+    let values: Vec<f64> = measured
+        .numbers()
+        .iter()
+        .zip(implied)
+        .map(|(c, g)| c + g)
+        .collect();
     let prior = Prior {
         terms: &basis.terms,
         scale: parameters.outcome_scale,
@@ -173,7 +184,9 @@ fn mean_basis(
     let mean = |(k, &term): (usize, &Term)| match term {
         Term::Constant => basis.constant,
         Term::Linear(i) => standardised(i).0,
-        Term::Square(i) => basis.curve_weight * (standardised(i).1 - 1.0) / std::f64::consts::SQRT_2,
+        Term::Square(i) => {
+            basis.curve_weight * (standardised(i).1 - 1.0) / std::f64::consts::SQRT_2
+        }
         Term::Product(..) | Term::Cube(_) => weighted(k),
     };
     Ok(basis.terms.iter().enumerate().map(mean).collect())

@@ -145,7 +145,9 @@ impl ScoreSource for Features {
     /// If the table is not of the schema, or was read without the values of numeric covariates.
     fn fill(&self, table: &CodedTable, row: usize, out: &mut [i64]) {
         for (slot, feature) in out.iter_mut().zip(&self.list) {
-            let code = table.codes[feature.column].as_ref().expect("a coded column")[row];
+            let code = table.codes[feature.column]
+                .as_ref()
+                .expect("a coded column")[row];
             *slot = match &feature.codes {
                 Some(codes) => codes[usize::from(code)],
                 None if code >= feature.declared => 0,

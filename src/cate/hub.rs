@@ -67,7 +67,8 @@ pub fn read(schema: &Schema, features: &Features, measured: &PanelMeasurement) -
         (shrunk[j] - means[j] * means[j]).max(least).min(1.0).sqrt()
     });
     let outcome_mean = (sums[2] / weight / records).clamp(-1.0, 1.0);
-    let outcome_variance = (sums[3] / weight / records - outcome_mean * outcome_mean).clamp(0.0, 1.0);
+    let outcome_variance =
+        (sums[3] / weight / records - outcome_mean * outcome_mean).clamp(0.0, 1.0);
     // 0.7: between believing the noisy variance and adding the noise to it.
     let floor = (0.7 * error / weight).max(LEAST_OUTCOME_SCALE * LEAST_OUTCOME_SCALE);
     Hub {
@@ -75,7 +76,11 @@ pub fn read(schema: &Schema, features: &Features, measured: &PanelMeasurement) -
         treated_share: share,
         deviations: deviations.collect(),
         means,
-        moments: raw.into_iter().zip(squares).map(|(mean, square)| [mean, square]).collect(),
+        moments: raw
+            .into_iter()
+            .zip(squares)
+            .map(|(mean, square)| [mean, square])
+            .collect(),
         outcome_mean,
         outcome_variance,
         outcome_scale: outcome_variance.max(floor).sqrt().min(1.0),

@@ -54,12 +54,17 @@ impl Moments {
         let unit = basis.constant * basis.constant;
         let records = (sum[(0, 0)] / unit).max(LEAST_RECORDS);
         let weighted = (arms[1][(0, 0)] / unit / records).clamp(LEAST_SHARE, 1.0 - LEAST_SHARE);
-        let share = if known { share } else { f64::midpoint(share, weighted) };
+        let share = if known {
+            share
+        } else {
+            f64::midpoint(share, weighted)
+        };
         let target = target(basis, &sum, records);
         let (mut whole, kept) = shrunk(&sum, &target, noise);
         whole[(0, 0)] = records * unit;
         let typical = (1..p).map(|i| target[(i, i)]).sum::<f64>() / (p - 1) as f64;
-        let least = (LEAST_EIGENVALUE * typical).max(NOISE_EIGENVALUE * (p as f64 * kept).sqrt() * noise);
+        let least =
+            (LEAST_EIGENVALUE * typical).max(NOISE_EIGENVALUE * (p as f64 * kept).sqrt() * noise);
         let whole = floored(&whole, least);
         let of_arm = |arm: usize, part: f64| {
             let target = Mat::from_fn(p, p, |i, j| part * whole[(i, j)]);
@@ -117,7 +122,10 @@ fn shrunk(noisy: &Mat<f64>, target: &Mat<f64>, noise: f64) -> (Mat<f64>, f64) {
     let apart = |i: usize, j: usize| noisy[(i, j)] - target[(i, j)];
     let pairs = || (1..p).flat_map(|i| (i + 1..p).map(move |j| (i, j)));
     let off = kept(pairs().map(|(i, j)| apart(i, j)), noise);
-    let on = kept((1..p).map(|i| apart(i, i)), noise * std::f64::consts::SQRT_2);
+    let on = kept(
+        (1..p).map(|i| apart(i, i)),
+        noise * std::f64::consts::SQRT_2,
+    );
     let row = kept((1..p).map(|j| apart(0, j)), noise);
     let matrix = Mat::from_fn(p, p, |i, j| {
         let factor = match (i, j) {

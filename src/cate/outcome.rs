@@ -69,7 +69,12 @@ pub fn fit(
                 true => fit.residual_variance * moments.arms[i / p][(i % p, j % p)],
                 false => 0.0,
             };
-            sampling + if i == j { noise * noise + of_grams } else { 0.0 }
+            sampling
+                + if i == j {
+                    noise * noise + of_grams
+                } else {
+                    0.0
+                }
         });
         let observed = Observation {
             values: cross,
@@ -78,7 +83,12 @@ pub fn fit(
         };
         let x = coefficients(&observed, &basis.terms, FIRST_VARIANCE * scale)?;
         let (main, effect) = x.split_at(p);
-        let of_arm = |factor: f64| main.iter().zip(effect).map(|(b, t)| b + factor * t).collect();
+        let of_arm = |factor: f64| {
+            main.iter()
+                .zip(effect)
+                .map(|(b, t)| b + factor * t)
+                .collect()
+        };
         fit.slopes = [of_arm(-share), of_arm(1.0 - share)];
         fit.effect = effect.to_vec();
         squared_slopes = fit.slopes.iter().map(|b| dot(b, b)).sum::<f64>() / 2.0;
@@ -89,7 +99,8 @@ pub fn fit(
             })
             .sum();
         let left = variance - (explained / moments.records).max(0.0);
-        fit.residual_variance = left.clamp(0.1 * variance + 1e-4, variance.max(0.1 * variance + 1e-4));
+        fit.residual_variance =
+            left.clamp(0.1 * variance + 1e-4, variance.max(0.1 * variance + 1e-4));
     }
     Ok(fit)
 }

@@ -76,7 +76,12 @@ impl CatePlan {
     /// The stages as they are planned.
     pub fn lines(&self) -> Vec<CateLine> {
         let d = self.features.list.len();
-        let basis = Basis::new(&self.features, vec![0.0; d], vec![1.0; d], LARGEST_CURVE_WEIGHT);
+        let basis = Basis::new(
+            &self.features,
+            vec![0.0; d],
+            vec![1.0; d],
+            LARGEST_CURVE_WEIGHT,
+        );
         let (p, length) = (basis.len(), basis.length());
         let hub = HubTotals { features: d };
         let reach = hub.reach();

@@ -2,7 +2,7 @@
 //!
 //! `c = A x + N(0, Sigma)`. The constant's coefficient has a flat prior; linear terms have the standard deviation
 //! `t s`, squares and cubes `t s / k2`, products `t s / k2`, with a `t` of its own for each of the three, from
-//! [`GRID`]. The log-weight of a `t` is `-c ln(1 + (t / .2)^2) + ln t`, with `ln .02` at `t = 0`: the flat measure on the
+//! [`GRID`]. The log-weight of a `t` is `-c ln(1 + (t / .2)^2) + ln t`, with `ln .1` at `t = 0`: the flat measure on the
 //! logarithm against a heavy-tailed preference for small effects. Points of the grid count by marginal likelihood.
 
 use super::CateError;
@@ -18,7 +18,7 @@ const NONE: f64 = 1e-3;
 const FLAT: f64 = 100.0;
 
 /// What `t = 0` counts in the place of `t`.
-const WEIGHT_OF_NONE: f64 = 0.02;
+const WEIGHT_OF_NONE: f64 = 0.1;
 
 /// Points of the grid with less than this share of the weight are left out.
 const LEAST_WEIGHT: f64 = 1e-4;
@@ -63,7 +63,11 @@ pub fn information(observed: &Observation) -> Result<(Mat<f64>, Vec<f64>), CateE
     let precision = observed.design.transpose() * &solved;
     let p = observed.design.ncols();
     let vector = (0..p)
-        .map(|j| (0..observed.values.len()).map(|i| solved[(i, j)] * observed.values[i]).sum())
+        .map(|j| {
+            (0..observed.values.len())
+                .map(|i| solved[(i, j)] * observed.values[i])
+                .sum()
+        })
         .collect();
     Ok((symmetric(&precision), vector))
 }
@@ -75,10 +79,16 @@ pub fn posterior_mean(observed: &Observation, prior: &Prior) -> Result<Vec<f64>,
     for spreads in grid(prior) {
         points.push(point(&precision, &vector, prior, spreads)?);
     }
-    let best = points.iter().map(|(log, _)| *log).fold(f64::NEG_INFINITY, f64::max);
+    let best = points
+        .iter()
+        .map(|(log, _)| *log)
+        .fold(f64::NEG_INFINITY, f64::max);
     let mut weights: Vec<f64> = points.iter().map(|(log, _)| (log - best).exp()).collect();
     let total: f64 = weights.iter().sum();
-    weights.iter_mut().filter(|w| **w < LEAST_WEIGHT * total).for_each(|w| *w = 0.0);
+    weights
+        .iter_mut()
+        .filter(|w| **w < LEAST_WEIGHT * total)
+        .for_each(|w| *w = 0.0);
     let total: f64 = weights.iter().sum();
     let mut mean = vec![0.0; vector.len()];
     for ((_, solution), weight) in points.iter().zip(weights) {
@@ -131,7 +141,9 @@ fn point(
     let factor = factor(&matrix)?;
     let solution = solve(&factor, vector);
     log += 0.5 * solution.iter().zip(vector).map(|(x, h)| x * h).sum::<f64>();
-    log -= (0..vector.len()).map(|i| factor.L()[(i, i)].ln()).sum::<f64>();
+    log -= (0..vector.len())
+        .map(|i| factor.L()[(i, i)].ln())
+        .sum::<f64>();
     for (of, &spread) in spreads.iter().enumerate() {
         if prior.terms.iter().any(|&term| family(term) == Some(of)) {
             log -= prior.concentration * (1.0 + (spread / 0.2).powi(2)).ln();

@@ -26,7 +26,11 @@ const LARGEST_SPREAD: f64 = 0.37;
 const STEEPEST: f64 = 8.0;
 
 /// The propensity, and the standard deviation of its linear index.
-pub fn fit(basis: &Basis, moments: &Moments, overlap: f64) -> Result<(ReleasedPropensity, f64), CateError> {
+pub fn fit(
+    basis: &Basis,
+    moments: &Moments,
+    overlap: f64,
+) -> Result<(ReleasedPropensity, f64), CateError> {
     let (p, kappa) = (moments.share, basis.constant);
     let size = basis.len() - 1;
     let gram = &moments.whole;
@@ -65,7 +69,9 @@ pub fn fit(basis: &Basis, moments: &Moments, overlap: f64) -> Result<(ReleasedPr
     let released = ReleasedPropensity {
         share: p,
         weights: slopes.iter().map(|x| x / own).collect(),
-        centre: (1..=size).map(|j| gram[(0, j)] / gram[(0, 0)] * kappa).collect(),
+        centre: (1..=size)
+            .map(|j| gram[(0, j)] / gram[(0, 0)] * kappa)
+            .collect(),
         intercept,
         slope,
         overlap,

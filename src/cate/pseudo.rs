@@ -42,7 +42,9 @@ pub fn propensity(of: &ReleasedPropensity, phi: &[f64]) -> f64 {
         return of.share;
     }
     let terms = phi[1..].iter().zip(&of.centre).zip(&of.weights);
-    let index: f64 = terms.map(|((phi, centre), weight)| (phi - centre) * weight).sum();
+    let index: f64 = terms
+        .map(|((phi, centre), weight)| (phi - centre) * weight)
+        .sum();
     let e = expit(of.intercept + of.slope * index);
     e.clamp(of.overlap, 1.0 - of.overlap)
 }

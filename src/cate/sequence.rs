@@ -10,8 +10,8 @@ use super::statistics::{ArmCross, ArmGrams, HubTotals, PseudoCross, PseudoSpread
 use super::{CateError, propensity};
 use crate::measure::effects::{Questions, Statistic, totals};
 use crate::privacy::{
-    Accountant, Adjacency, Authorisation, Confidential, GaussianMechanism, NoiseSource, Sensitivity,
-    SymmetricGaussianMechanism,
+    Accountant, Adjacency, Authorisation, Confidential, GaussianMechanism, NoiseSource,
+    Sensitivity, SymmetricGaussianMechanism,
 };
 use crate::release::{
     Accounting, CateParameters, CateRelease, DeploymentCard, FORMAT, NoiseLaw, PanelMeasurement,
@@ -113,23 +113,34 @@ struct Sequence<'a> {
 impl Sequence<'_> {
     fn measure_all(&mut self) -> Result<CateParameters, CateError> {
         let features = &self.plan.features;
-        let hub = self.measure(CateStage::Hub, &HubTotals {
-            features: features.list.len(),
-        })?;
+        let hub = self.measure(
+            CateStage::Hub,
+            &HubTotals {
+                features: features.list.len(),
+            },
+        )?;
         let hub = hub::read(&self.plan.schema, features, &hub);
         let curve_weight = hub::curve_weight(hub.records, self.plan.mu_squared.sqrt());
         let (means, deviations) = (hub.means.clone(), hub.deviations.clone());
         let basis = Basis::new(features, means, deviations, curve_weight);
         let outcome_bound = (OUTCOME_CLIP * hub.outcome_scale).min(1.0);
         let gram = self.measure(CateStage::Gram, &ArmGrams { basis: &basis })?;
-        let cross = self.measure(CateStage::Cross, &ArmCross {
-            basis: &basis,
-            centre: hub.outcome_mean,
-            bound: outcome_bound,
-        })?;
+        let cross = self.measure(
+            CateStage::Cross,
+            &ArmCross {
+                basis: &basis,
+                centre: hub.outcome_mean,
+                bound: outcome_bound,
+            },
+        )?;
         let moments = moments(self.plan, &basis, &gram, &hub);
-        let regressions =
-            outcome::fit(&basis, &hub, &moments, &cross.numbers(), cross.noise_scale())?;
+        let regressions = outcome::fit(
+            &basis,
+            &hub,
+            &moments,
+            &cross.numbers(),
+            cross.noise_scale(),
+        )?;
         let (propensity, spread) = self.propensity(&basis, &moments)?;
         let mut parameters = parameters(&hub, &basis, &regressions, propensity);
         parameters.outcome_bound = outcome_bound;
@@ -149,28 +160,33 @@ impl Sequence<'_> {
     ) -> Result<(), CateError> {
         let range = parameters.pseudo_range;
         let pseudo = PseudoOutcome { basis, parameters };
-        let sizes = self.measure(CateStage::Spread, &PseudoSpread {
-            pseudo: &pseudo,
-            range,
-        })?;
+        let sizes = self.measure(
+            CateStage::Spread,
+            &PseudoSpread {
+                pseudo: &pseudo,
+                range,
+            },
+        )?;
         let size = (sizes.numbers()[0] / parameters.records).max(LEAST_SIZE);
         parameters.pseudo_spread = SPREAD_OF_MEAN_SIZE * range * size;
         let clip = self.plan.workload.clip * parameters.pseudo_spread;
         parameters.pseudo_bound = clip.max(LEAST_CLIP).min(self.largest_pseudo_outcome());
         let bound = parameters.pseudo_bound;
         let pseudo = PseudoOutcome { basis, parameters };
-        self.measure(CateStage::Effect, &PseudoCross {
-            pseudo: &pseudo,
-            bound,
-        })?;
+        self.measure(
+            CateStage::Effect,
+            &PseudoCross {
+                pseudo: &pseudo,
+                bound,
+            },
+        )?;
         Ok(())
     }
 
     /// Residuals are at most 2 and inverse probabilities at most `1 / eta`.
     fn largest_pseudo_outcome(&self) -> f64 {
-        let known = hub::known_share(&self.plan.schema).map_or(self.plan.workload.overlap, |share| {
-            share.min(1.0 - share)
-        });
+        let known = hub::known_share(&self.plan.schema)
+            .map_or(self.plan.workload.overlap, |share| share.min(1.0 - share));
         2.0 / known
     }
 
@@ -204,7 +220,10 @@ impl Sequence<'_> {
             statistics: vec![statistic],
         };
         let exact = self.table.ask(&questions, |table, questions| {
-            totals(table, questions).into_iter().flatten().collect::<Vec<i64>>()
+            totals(table, questions)
+                .into_iter()
+                .flatten()
+                .collect::<Vec<i64>>()
         });
         let (reach, rows) = (statistic.reach(), self.plan.schema.unit.max_rows());
         let adjacency = self.plan.workload.adjacency;
@@ -214,11 +233,21 @@ impl Sequence<'_> {
             let mechanism = SymmetricGaussianMechanism::new(sensitivity, charge)?;
             let order = self.plan.features.terms.len();
             let values = mechanism.release(exact, order, &mut self.accountant, self.noise)?;
-            (values, mechanism.sigma(), NoiseLaw::SymmetricDiscreteGaussian, mechanism.cost())
+            (
+                values,
+                mechanism.sigma(),
+                NoiseLaw::SymmetricDiscreteGaussian,
+                mechanism.cost(),
+            )
         } else {
             let mechanism = GaussianMechanism::new(sensitivity, charge)?;
             let noisy = mechanism.release(exact, &mut self.accountant, self.noise)?;
-            (noisy.values, mechanism.sigma(), NoiseLaw::DiscreteGaussian, mechanism.cost())
+            (
+                noisy.values,
+                mechanism.sigma(),
+                NoiseLaw::DiscreteGaussian,
+                mechanism.cost(),
+            )
         };
         let reach = match adjacency {
             Adjacency::AddRemove => reach.norm,

@@ -8,10 +8,10 @@
 
 use super::effect::ConditionalEffect;
 use super::features::{Features, Term};
-use crate::schema::{Column, Schema};
+use crate::schema::{Column, Kind, Schema};
 use serde::Serialize;
 
-/// The points of a numeric covariate's shape.
+/// The points of a numeric covariate's shape, fewer where there are fewer whole numbers.
 const POINTS: u16 = 11;
 
 /// What a covariate adds to the effect.
@@ -50,7 +50,10 @@ pub struct Interaction {
 pub fn shapes(effect: &ConditionalEffect, schema: &Schema) -> Vec<Shape> {
     let mut columns: Vec<usize> = effect.features.list.iter().map(|f| f.column).collect();
     columns.dedup();
-    columns.iter().map(|&column| shape(effect, &schema.columns[column], column)).collect()
+    columns
+        .iter()
+        .map(|&column| shape(effect, &schema.columns[column], column))
+        .collect()
 }
 
 /// The pairs of features, the largest effects first.
@@ -89,11 +92,17 @@ fn shape(effect: &ConditionalEffect, column: &Column, index: usize) -> Shape {
             points: (0..declared).chain(missing).map(level).collect(),
         };
     };
-    let point = |step: u16| {
-        let position = u32::from(u16::MAX) * u32::from(step) / u32::from(POINTS - 1);
-        // At most 65535.
-        let position = position as u16;
+    let whole = matches!(column.kind, Kind::Integer { .. });
+    let value = |step: u16| {
         let value = lower + (upper - lower) * f64::from(step) / f64::from(POINTS - 1);
+        if whole { value.round() } else { value }
+    };
+    let mut values: Vec<f64> = (0..POINTS).map(value).collect();
+    // Few whole numbers between the bounds round to each other.
+    values.dedup();
+    let point = |value: f64| {
+        let share = (value - lower) / (upper - lower);
+        let position = (share * f64::from(u16::MAX)).round() as u16;
         ShapePoint {
             label: number(value),
             value: Some(value),
@@ -103,7 +112,11 @@ fn shape(effect: &ConditionalEffect, column: &Column, index: usize) -> Shape {
     Shape {
         column: column.name.clone(),
         numeric: true,
-        points: (0..POINTS).map(point).chain(missing.map(level)).collect(),
+        points: values
+            .into_iter()
+            .map(point)
+            .chain(missing.map(level))
+            .collect(),
     }
 }
 
@@ -135,7 +148,12 @@ fn addition(effect: &ConditionalEffect, column: usize, place: Option<Place>) -> 
             _ => 0,
         }
     };
-    let terms = effect.basis.terms.iter().zip(&effect.coefficients).zip(&effect.mean_basis);
+    let terms = effect
+        .basis
+        .terms
+        .iter()
+        .zip(&effect.coefficients)
+        .zip(&effect.mean_basis);
     terms
         .filter(|((term, _), _)| match term {
             Term::Linear(i) | Term::Square(i) | Term::Cube(i) => own(*i),

@@ -64,7 +64,11 @@ impl Statistic for HubTotals {
     fn add(&self, record: &Record, sums: &mut [i64]) {
         let y = record.outcome / (SCALE / FEATURE_SCALE);
         sums[0] += HUB_WEIGHT;
-        sums[1] += if record.arm == 1 { HUB_WEIGHT / 2 } else { -HUB_WEIGHT / 2 };
+        sums[1] += if record.arm == 1 {
+            HUB_WEIGHT / 2
+        } else {
+            -HUB_WEIGHT / 2
+        };
         sums[2] += HUB_WEIGHT * y / FEATURE_SCALE;
         sums[3] += HUB_WEIGHT * (y * y / FEATURE_SCALE) / FEATURE_SCALE;
         let mut clipped = record.scores.to_vec();
@@ -147,7 +151,11 @@ impl Statistic for ArmCross<'_> {
     fn add(&self, record: &Record, sums: &mut [i64]) {
         let (phi, root) = self.basis.weighted(&self.basis.phi(record.scores));
         let y = record.outcome as f64 / SCALE as f64;
-        let residual = clipped(root * (y - self.centre).clamp(-self.bound, self.bound), self.bound, OUTCOME_SCALE);
+        let residual = clipped(
+            root * (y - self.centre).clamp(-self.bound, self.bound),
+            self.bound,
+            OUTCOME_SCALE,
+        );
         let arm = &mut sums[record.arm * phi.len()..];
         for (sum, x) in arm.iter_mut().zip(phi) {
             *sum += residual * x;
@@ -220,7 +228,10 @@ impl Statistic for PseudoCross<'_> {
     fn add(&self, record: &Record, sums: &mut [i64]) {
         let basis = self.pseudo.basis;
         let unweighted = basis.phi(record.scores);
-        let psi = self.pseudo.of(&unweighted, record).clamp(-self.bound, self.bound);
+        let psi = self
+            .pseudo
+            .of(&unweighted, record)
+            .clamp(-self.bound, self.bound);
         let (phi, root) = basis.weighted(&unweighted);
         let psi = clipped(root * psi, self.bound, PSEUDO_SCALE);
         for (sum, x) in sums.iter_mut().zip(phi) {

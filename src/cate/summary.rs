@@ -83,7 +83,10 @@ fn row_effects(
             *rows += 1;
             *sum += effect;
         }
-        let present = sums.into_iter().enumerate().filter(|(_, (rows, _))| *rows > 0);
+        let present = sums
+            .into_iter()
+            .enumerate()
+            .filter(|(_, (rows, _))| *rows > 0);
         groups.extend(present.map(|(code, (rows, sum))| GroupEffect {
             column: description.name.clone(),
             // Codes are below 65536: see the checks of the schema.

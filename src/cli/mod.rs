@@ -2,6 +2,7 @@
 
 mod analyze;
 pub mod args;
+mod cate;
 mod documents;
 mod error_budget;
 mod impute;
@@ -11,7 +12,6 @@ mod ledger;
 mod measure;
 mod output;
 mod pages;
-mod cate;
 mod panel;
 mod plan;
 mod posterior;

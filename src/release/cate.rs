@@ -121,7 +121,9 @@ impl CateRelease {
             .map_err(|e| inconsistent(format!("its workload does not hold: {e}")))?;
         let names = self.measurements.iter().map(|m| m.name.as_str());
         if !names.eq(CateStage::ALL.iter().map(|stage| stage.name())) {
-            return Err(inconsistent("its measurements are not those of its stages".into()));
+            return Err(inconsistent(
+                "its measurements are not those of its stages".into(),
+            ));
         }
         for measurement in &self.measurements {
             if measurement.scale == 0 || !(-60..=60).contains(&measurement.lattice_bits) {
@@ -159,10 +161,19 @@ impl CateParameters {
             self.pseudo_spread,
             self.pseudo_bound,
         ];
-        let finite = [&self.means, &self.first_effect, &self.propensity.weights, &self.propensity.centre];
+        let finite = [
+            &self.means,
+            &self.first_effect,
+            &self.propensity.weights,
+            &self.propensity.centre,
+        ];
         positive.iter().all(|x| x.is_finite() && *x > 0.0)
             && self.deviations.iter().all(|x| x.is_finite() && *x > 0.0)
-            && finite.into_iter().chain(&self.outcome_slopes).flatten().all(|x| x.is_finite())
+            && finite
+                .into_iter()
+                .chain(&self.outcome_slopes)
+                .flatten()
+                .all(|x| x.is_finite())
             && self.treated_share > 0.0
             && self.treated_share < 1.0
             && self.propensity.weights.len() == self.propensity.centre.len()

@@ -1,9 +1,9 @@
 //! Shape functions as SVG: a small plot per covariate, all on one scale, two in a row.
 
+use super::Outcome;
 use super::axis::Axis;
 use super::marks::colour;
 use super::svg::{Anchor, Svg, shortened, text_width};
-use super::Outcome;
 use crate::cate::{EffectSummary, Shape};
 
 const GRID: &str = "#e3e3e3";
@@ -19,7 +19,10 @@ const LABEL_SPACE: f64 = 10.0;
 
 /// The shapes of a summary. It holds no font, script or link.
 pub fn cate_picture(outcome: &Outcome, summary: &EffectSummary) -> String {
-    let values = summary.shapes.iter().flat_map(|s| s.points.iter().map(|p| p.effect));
+    let values = summary
+        .shapes
+        .iter()
+        .flat_map(|s| s.points.iter().map(|p| p.effect));
     let axis = Axis::holding(values, 2.5 * HEIGHT);
     let labels = axis.ticks().map(|tick| text_width(&axis.label(tick)));
     let left = labels.fold(0.0, f64::max) + MARGIN;
@@ -50,7 +53,11 @@ fn draw(svg: &mut Svg, axis: &Axis, shape: &Shape, (left, top): (f64, f64)) {
     for tick in axis.ticks() {
         let y = height(tick);
         let stroke = if tick == 0.0 { "#9a9a9a" } else { GRID };
-        svg.line((left, y), (left + WIDTH, y), &format!(r#"stroke="{stroke}""#));
+        svg.line(
+            (left, y),
+            (left + WIDTH, y),
+            &format!(r#"stroke="{stroke}""#),
+        );
         svg.text(left - 8.0, y, Anchor::End, "", &axis.label(tick));
     }
     let count = shape.points.len();
@@ -61,7 +68,11 @@ fn draw(svg: &mut Svg, axis: &Axis, shape: &Shape, (left, top): (f64, f64)) {
         .enumerate()
         .map(|(index, point)| (place(index), height(point.effect)))
         .collect();
-    let on_line = shape.points.iter().filter(|point| point.value.is_some()).count();
+    let on_line = shape
+        .points
+        .iter()
+        .filter(|point| point.value.is_some())
+        .count();
     if shape.numeric {
         let line = format!(r#"stroke="{}" stroke-width="2""#, colour(false));
         svg.polyline(&points[..on_line], &line);

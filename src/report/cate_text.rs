@@ -18,7 +18,10 @@ pub fn cate_text(
     guarantee: &str,
     style: Style,
 ) -> String {
-    let sizes = summary.shapes.iter().flat_map(|s| s.points.iter().map(|p| p.effect.abs()));
+    let sizes = summary
+        .shapes
+        .iter()
+        .flat_map(|s| s.points.iter().map(|p| p.effect.abs()));
     // A hundredth of the largest effect is more than is known of any.
     let largest = sizes.fold(summary.average.abs(), f64::max);
     let decimals = decimals_for([largest / 100.0]).saturating_sub(1);
@@ -33,7 +36,10 @@ pub fn cate_text(
     if !summary.interactions.is_empty() {
         tables.push(of_pairs(summary, decimals));
     }
-    let texts: Vec<String> = tables.into_iter().map(|table| table.render(style)).collect();
+    let texts: Vec<String> = tables
+        .into_iter()
+        .map(|table| table.render(style))
+        .collect();
     texts.join("\n")
 }
 
@@ -41,7 +47,10 @@ fn average(outcome: &Outcome, summary: &EffectSummary, guarantee: &str, decimals
     let columns = [Column::text("Effect"), Column::number("Estimate")];
     let title = format!("Effect on {}", outcome.description());
     let mut table = Table::new(columns).title(title);
-    table.row([format!("average ({})", summary.contrast), fixed(summary.average, decimals)]);
+    table.row([
+        format!("average ({})", summary.contrast),
+        fixed(summary.average, decimals),
+    ]);
     table.note(format!("Learner adaptive; {guarantee}."));
     table.note(NO_INTERVALS);
     table

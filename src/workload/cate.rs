@@ -157,9 +157,9 @@ fn check(file: &CateFile, schema: &Schema) -> Result<CateWorkload, Fault> {
     }
     let columns = check_leaves(&file.columns, schema, &top.to("columns"))?;
     if columns.is_empty() {
-        return Err(top
-            .to("columns")
-            .fault("effects depend on nothing then; name a covariate, or use `mechanism: causal`"));
+        return Err(top.to("columns").fault(
+            "effects depend on nothing then; name a covariate, or use `mechanism: causal`",
+        ));
     }
     let curves = check_squares(&file.curves, &columns, schema, &top.to("curves"))?;
     let between = |key: &str, value: Option<f64>, default: f64, least: f64, most: f64| {
@@ -179,7 +179,13 @@ fn check(file: &CateFile, schema: &Schema) -> Result<CateWorkload, Fault> {
         columns,
         curves,
         products: file.products,
-        overlap: between("overlap", file.overlap.map(|n| n.0), DEFAULT_OVERLAP, 0.001, 0.4)?,
+        overlap: between(
+            "overlap",
+            file.overlap.map(|n| n.0),
+            DEFAULT_OVERLAP,
+            0.001,
+            0.4,
+        )?,
         clip: between("clip", file.clip.map(|n| n.0), DEFAULT_CLIP, 0.5, 10.0)?,
         shares: check_shares(file.stages.unwrap_or_default(), &top.to("stages"))?,
     })
@@ -241,16 +247,25 @@ columns:
         assert!(CateWorkload::is_cate(MINIMAL));
         assert!(!CateWorkload::is_cate("mechanism: causal"));
         let (workload, _) = CateWorkload::parse(MINIMAL, "w.yaml", &schema()).unwrap();
-        assert_eq!((workload.columns.as_slice(), workload.curves.as_slice()), (&[1, 2][..], &[1][..]));
+        assert_eq!(
+            (workload.columns.as_slice(), workload.curves.as_slice()),
+            (&[1, 2][..], &[1][..])
+        );
         assert_eq!((workload.overlap, workload.clip), (0.08, 2.5));
-        let sum: f64 = CateStage::ALL.iter().map(|&stage| workload.share(stage)).sum();
+        let sum: f64 = CateStage::ALL
+            .iter()
+            .map(|&stage| workload.share(stage))
+            .sum();
         assert!((sum - 1.0).abs() < 1e-12);
     }
 
     #[test]
     fn what_does_not_hold_is_refused_at_its_place() {
         for (line, expected) in [
-            ("learner: dr", "w.yaml:3:10: the learner \"dr\" is not in this version"),
+            (
+                "learner: dr",
+                "w.yaml:3:10: the learner \"dr\" is not in this version",
+            ),
             ("overlap: 0.5", "w.yaml:3:10: overlap lies between"),
             ("clip: 0", "w.yaml:3:7: clip lies between"),
             ("curves: [sex]", "is not numeric"),
@@ -263,9 +278,14 @@ columns:
             let message = error.unwrap_err().to_string();
             assert!(message.contains(expected), "{message}");
         }
-        let three = SCHEMA.replace("type: boolean}\n  - {name: age", "type: categorical, levels: [a, b, c]}\n  - {name: age");
+        let three = SCHEMA.replace(
+            "type: boolean}\n  - {name: age",
+            "type: categorical, levels: [a, b, c]}\n  - {name: age",
+        );
         let schema = Schema::parse(&three, "s.yaml").unwrap().0;
-        let message = CateWorkload::parse(MINIMAL, "w.yaml", &schema).unwrap_err().to_string();
+        let message = CateWorkload::parse(MINIMAL, "w.yaml", &schema)
+            .unwrap_err()
+            .to_string();
         assert!(message.contains("two arms"), "{message}");
     }
 }

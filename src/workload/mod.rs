@@ -22,9 +22,7 @@ mod tests;
 mod workload_file;
 
 pub use cate::{CateStage, CateWorkload};
-pub use cate_file::{
-    CateFile, CateLearner, CateMechanism, CateSharesFile, ProductsFile,
-};
+pub use cate_file::{CateFile, CateLearner, CateMechanism, CateSharesFile, ProductsFile};
 pub use causal::{Block, BlockQuery, CausalBlocks};
 pub use check::WorkloadError;
 pub use dpsc::DpscWorkload;

@@ -62,12 +62,16 @@ fn reach_found(statistic: &dyn Statistic, order: Option<usize>) -> [f64; 2] {
     let twice: Vec<i128> = match order {
         None => vec![1; statistic.cells()],
         Some(order) => {
-            let cells = (0..order).flat_map(|i| (i..order).map(move |j| if i == j { 1 } else { 2 }));
+            let cells =
+                (0..order).flat_map(|i| (i..order).map(move |j| if i == j { 1 } else { 2 }));
             cells.cycle().take(statistic.cells()).collect()
         }
     };
     let squared = |cells: &mut dyn Iterator<Item = i64>| -> i128 {
-        cells.zip(&twice).map(|(x, twice)| i128::from(x).pow(2) * twice).sum()
+        cells
+            .zip(&twice)
+            .map(|(x, twice)| i128::from(x).pow(2) * twice)
+            .sum()
     };
     let mut found = [0, 0];
     for (i, u) in contributions.iter().enumerate() {
@@ -78,7 +82,10 @@ fn reach_found(statistic: &dyn Statistic, order: Option<usize>) -> [f64; 2] {
     }
     let reach = statistic.reach();
     for (found, stated) in found.iter().zip([reach.norm, reach.diameter]) {
-        assert!(*found <= i128::from(stated).pow(2), "{statistic:p}: {found} beyond {stated}");
+        assert!(
+            *found <= i128::from(stated).pow(2),
+            "{statistic:p}: {found} beyond {stated}"
+        );
     }
     [
         (found[0] as f64).sqrt() / reach.norm as f64,
@@ -158,8 +165,20 @@ fn no_parameter_breaks_a_bound() {
             parameters: &parameters,
         };
         reach_found(&ArmGrams { basis: &basis }, Some(order));
-        reach_found(&PseudoCross { pseudo: &pseudo, bound: 0.6 }, None);
-        reach_found(&PseudoSpread { pseudo: &pseudo, range: 2.0 }, None);
+        reach_found(
+            &PseudoCross {
+                pseudo: &pseudo,
+                bound: 0.6,
+            },
+            None,
+        );
+        reach_found(
+            &PseudoSpread {
+                pseudo: &pseudo,
+                range: 2.0,
+            },
+            None,
+        );
     }
 }
 

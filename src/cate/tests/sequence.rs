@@ -41,7 +41,10 @@ fn table(rows: usize, randomised: bool) -> CodedTable {
         for (column, code) in [(0, u16::from(treated)), (1, 0), (2, region), (3, 0)] {
             table.codes[column].as_mut().unwrap().push(code);
         }
-        table.values[1].as_mut().unwrap().push((age * 65535.0).round() as u16);
+        table.values[1]
+            .as_mut()
+            .unwrap()
+            .push((age * 65535.0).round() as u16);
         table.outcome.push((y / 10.0 * SCALE as f64).round() as u32);
     }
     table
@@ -74,10 +77,16 @@ fn the_whole_budget_is_spent_and_no_more() {
     for adjacency in ["add-remove", "replace-one"] {
         let release = release("observational", adjacency, 1.5);
         let spent = release.document.accounting.spent.gaussian_mu_squared();
-        assert!(spent <= 2.25 * (1.0 + 1e-9) && spent > 2.25 * 0.9999, "{spent}");
+        assert!(
+            spent <= 2.25 * (1.0 + 1e-9) && spent > 2.25 * 0.9999,
+            "{spent}"
+        );
         for (measured, stage) in release.document.measurements.iter().zip(CateStage::ALL) {
             let share = measured.cost.gaussian_mu_squared() / 2.25;
-            assert!((share / release.workload.share(stage) - 1.0).abs() < 1e-3, "{share}");
+            assert!(
+                (share / release.workload.share(stage) - 1.0).abs() < 1e-3,
+                "{share}"
+            );
             // The noise that the charge and the stated sensitivity imply.
             let implied = measured.sensitivity as f64 / measured.cost.gaussian_mu_squared().sqrt();
             assert!((implied / measured.scale as f64 - 1.0).abs() < 1e-3);
@@ -103,14 +112,28 @@ fn a_generous_budget_finds_the_effect() {
         let regions = rows.codes[2].as_ref().unwrap();
         for ((effect, &age), &region) in of_rows.effects.iter().zip(ages).zip(regions) {
             let truth = 1.0 + f64::from(age) / 65535.0 * 2.0 + f64::from(u8::from(region == 2));
-            assert!((effect - truth).abs() < 0.15, "{design}: {effect} for {truth}");
+            assert!(
+                (effect - truth).abs() < 0.15,
+                "{design}: {effect} for {truth}"
+            );
         }
         // 1 + 1 + 1/3.
-        assert!((summary.average - 7.0 / 3.0).abs() < 0.05, "{design}: {}", summary.average);
-        let [age, region] = &summary.shapes[..] else { panic!("two covariates") };
-        assert!((age.points[0].effect + 1.0).abs() < 0.15 && (age.points[10].effect - 1.0).abs() < 0.15);
+        assert!(
+            (summary.average - 7.0 / 3.0).abs() < 0.05,
+            "{design}: {}",
+            summary.average
+        );
+        let [age, region] = &summary.shapes[..] else {
+            panic!("two covariates")
+        };
+        assert!(
+            (age.points[0].effect + 1.0).abs() < 0.15 && (age.points[10].effect - 1.0).abs() < 0.15
+        );
         assert_eq!(age.points[11].label, "NA");
-        assert!((region.points[2].effect - 2.0 / 3.0).abs() < 0.1, "{region:?}");
+        assert!(
+            (region.points[2].effect - 2.0 / 3.0).abs() < 0.1,
+            "{region:?}"
+        );
         assert_eq!(of_rows.groups.len(), 3);
     }
 }

@@ -48,11 +48,16 @@ pub fn analyze(
             cate_text(&outcome, &summary, guarantee, destination.style())
         }
     };
-    destination.write_text(&text).or_status(ExitStatus::Internal)
+    destination
+        .write_text(&text)
+        .or_status(ExitStatus::Internal)
 }
 
 /// The covariates that `--by` names.
-fn groups(release: &CheckedCateRelease, arguments: &AnalyzeArguments) -> Result<Vec<usize>, Failure> {
+fn groups(
+    release: &CheckedCateRelease,
+    arguments: &AnalyzeArguments,
+) -> Result<Vec<usize>, Failure> {
     if !arguments.by.is_empty() && arguments.rows.is_none() {
         return Err(Failure::because(
             ExitStatus::Usage,
@@ -87,11 +92,15 @@ fn rows(
         "the rows are read without protection: what is printed of them is as confidential as they are",
     );
     let schema = covariates_only(&release.schema);
-    let table = read_population(&source(path), None, &schema, &|_| ()).or_status(ExitStatus::Data)?;
+    let table =
+        read_population(&source(path), None, &schema, &|_| ()).or_status(ExitStatus::Data)?;
     if table.rows == 0 {
         return Err(Failure::because(
             ExitStatus::Data,
-            format!("{} has no rows; give a table with at least one", path.display()),
+            format!(
+                "{} has no rows; give a table with at least one",
+                path.display()
+            ),
         ));
     }
     Ok(Some(table))

@@ -25,7 +25,8 @@ pub fn read_plan(
     let path = documents.workload.as_deref().unwrap_or_else(|| "".as_ref());
     let text = read_text(path, "workload")?;
     let (workload, workload_file) =
-        CateWorkload::parse(&text, &path.display().to_string(), &schema).or_status(ExitStatus::Usage)?;
+        CateWorkload::parse(&text, &path.display().to_string(), &schema)
+            .or_status(ExitStatus::Usage)?;
     let guarantee = Guarantee::new(read_budget(budget, default_delta(&schema))?, &schema);
     let plan = CatePlan::new(schema, workload, guarantee).map_err(failure)?;
     Ok((
@@ -41,7 +42,9 @@ pub fn read_plan(
 pub fn failure(error: CateError) -> Failure {
     match error {
         CateError::Privacy(
-            error @ (PrivacyError::NotGaussian | PrivacyError::NotPure | PrivacyError::Parameter { .. }),
+            error @ (PrivacyError::NotGaussian
+            | PrivacyError::NotPure
+            | PrivacyError::Parameter { .. }),
         ) => Failure::new(ExitStatus::Usage, error),
         CateError::Configuration(_) => Failure::new(ExitStatus::Usage, error),
         CateError::Release(_) => Failure::new(ExitStatus::Data, error),

@@ -27,16 +27,19 @@ pub fn measure(arguments: &MeasureArguments, global: GlobalArguments) -> Result<
     let (_, rows) = table::answer_and_keep(&source, format, &plan.schema, &[], &report)
         .or_status(ExitStatus::Data)?;
     drop(progress);
-    let authorisation = reserve(arguments.ledger.as_deref(), &plan.guarantee.budget, |release| Entry {
-        release,
-        mechanism: CateWorkload::MECHANISM.into(),
-        accountant: plan.workload.accountant,
-        adjacency: plan.workload.adjacency,
-        unit: unit(&plan.schema),
-        cost: plan.cost,
-    })?;
-    let release =
-        cate::run(&plan, documents, &rows, authorisation, &mut noise).map_err(failure)?;
+    let authorisation = reserve(
+        arguments.ledger.as_deref(),
+        &plan.guarantee.budget,
+        |release| Entry {
+            release,
+            mechanism: CateWorkload::MECHANISM.into(),
+            accountant: plan.workload.accountant,
+            adjacency: plan.workload.adjacency,
+            unit: unit(&plan.schema),
+            cost: plan.cost,
+        },
+    )?;
+    let release = cate::run(&plan, documents, &rows, authorisation, &mut noise).map_err(failure)?;
     output
         .write_text(&release.to_json())
         .or_status(ExitStatus::Internal)

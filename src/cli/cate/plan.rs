@@ -66,7 +66,8 @@ fn table(page: &Page) -> Table {
         Column::number("Sigma"),
         Column::number("mu^2"),
     ];
-    let mut table = Table::new(columns).title("Planned stages of the effect workload, learner adaptive");
+    let mut table =
+        Table::new(columns).title("Planned stages of the effect workload, learner adaptive");
     for line in &page.stages {
         table.row([
             line.stage.to_string(),

@@ -75,7 +75,6 @@ impl Scorer {
         self.centre = Some(centre);
         self
     }
-
 }
 
 impl ScoreSource for Scorer {
