@@ -2,7 +2,7 @@
 //!
 //! # The learner
 //! `adaptive` is a doubly robust learner on second moments. It needs no sample splitting: no record is ever looked at by
-//! a model that was fitted to it without noise. Every stage is a noisy sum whose parameters come from the noisy sums
+//! a model that was fitted to it without noise, and no record decides what becomes of another. Every stage is a noisy sum whose parameters come from the noisy sums
 //! before it:
 //!
 //! | stage | sum over records | length of a contribution | what is taken from it |
