@@ -84,7 +84,7 @@ fn reach_found(statistic: &dyn Statistic, order: Option<usize>) -> [f64; 2] {
     for (found, stated) in found.iter().zip([reach.norm, reach.diameter]) {
         assert!(
             *found <= i128::from(stated).pow(2),
-            "{statistic:p}: {found} beyond {stated}"
+            "{found} squared, beyond {stated}"
         );
     }
     [
