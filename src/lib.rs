@@ -16,11 +16,13 @@
 //! | [`impute`] | posterior draws of the moments, refits, imputed tables |
 //! | [`estimate`] | estimators on tables and on models, combining rules |
 //! | [`panel`] | synthetic control of a panel: methods, effects |
+//! | [`cate`] | conditional average treatment effects: measuring, fit, effects |
 //! | [`evaluate`] | the one room that compares with confidential data in the clear, for the agency's own staff; so it stands after everything that makes a release, and none of that can import it |
 //! | [`report`] | text tables, JSON, pictures |
 //! | [`cli`] | one file per subcommand: arguments and printing, no statistics |
 
 pub mod atomic;
+pub mod cate;
 pub mod cli;
 pub mod estimate;
 pub mod evaluate;

@@ -6,7 +6,7 @@ use super::output::Destination;
 use super::posterior::{DrawRequest, draw_models};
 use super::reconstruct::calibrate;
 use super::status::{ExitStatus, Failure, OrStatus};
-use super::{GlobalArguments, note, panel};
+use super::{GlobalArguments, cate, note, panel};
 use crate::estimate::adjusted::Constants;
 use crate::estimate::{
     self, Analysis, Effect, Estimand, EstimateError, Estimator, NotEstimated, Request, RuleKind,
@@ -31,8 +31,15 @@ pub fn run(arguments: &AnalyzeArguments, global: GlobalArguments) -> Result<(), 
         arguments.release.as_deref(),
         arguments.posterior,
     )?;
+    if arguments.rows.is_some() && !matches!(input, AnyInput::Cate(_)) {
+        return Err(Failure::because(
+            ExitStatus::Usage,
+            "--rows asks for conditional effects, which need a release of the workload `mechanism: cate`; leave it out",
+        ));
+    }
     let input = match input {
         AnyInput::Panel(release) => return panel::analyze(&release, arguments, global),
+        AnyInput::Cate(release) => return cate::analyze(&release, arguments, global),
         AnyInput::Records(input) => input,
     };
     let request = request(arguments, &input)?;

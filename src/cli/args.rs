@@ -259,6 +259,9 @@ pub struct AnalyzeArguments {
     /// Estimate within each level of a covariate, too; of several, one after the other (not crossed)
     #[arg(long, value_name = "COLUMN", value_delimiter = ',')]
     pub by: Vec<String>,
+    /// Of conditional effects: a table of covariates, to print the effect at its rows and their means by level
+    #[arg(long, value_name = "FILE")]
+    pub rows: Option<PathBuf>,
     /// The estimators (default: from a release, those of its effects part, else those of its model; all four table estimators from tables)
     #[arg(long, value_enum, value_delimiter = ',')]
     pub estimator: Vec<EstimatorArgument>,

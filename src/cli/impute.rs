@@ -5,7 +5,7 @@ use super::input::read_any_release;
 use super::posterior::{DrawRequest, draw_models};
 use super::reconstruct::{calibrate, rows_of, write_table};
 use super::status::{ExitStatus, Failure, OrStatus};
-use super::{GlobalArguments, panel};
+use super::{GlobalArguments, cate, panel};
 use crate::impute::{TableOrigin, impute_tables};
 use crate::release::AnyRelease;
 use crate::table::{Format, WriteOptions};
@@ -17,6 +17,7 @@ pub fn run(arguments: &ImputeArguments, global: GlobalArguments) -> Result<(), F
     let release = match read_any_release(&sampling.release)? {
         AnyRelease::Table(release) => release,
         AnyRelease::Panel(release) => return panel::impute(&release, arguments),
+        AnyRelease::Cate(_) => return Err(cate::no_tables("impute")),
     };
     let standard = sampling.output.as_os_str() == "-";
     // A pipe carries Parquet, because what `analyze` needs travels in it; a file's name decides for itself.

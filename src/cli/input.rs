@@ -5,16 +5,18 @@ use super::documents::read_schema;
 use super::status::{ExitStatus, Failure, OrStatus};
 use crate::estimate::Imputed;
 use crate::impute::{Kappa, METADATA_KEY, TableKind, TableOrigin, laplace};
-use crate::release::{AnyRelease, CheckedPanelRelease, CheckedRelease};
+use crate::release::{AnyRelease, CheckedCateRelease, CheckedPanelRelease, CheckedRelease};
 use crate::schema::Schema;
 use crate::table::{self, CodedTable, Source};
 use std::io::Read;
 use std::path::Path;
 
-/// The input of an analysis, of either kind.
+/// The input of an analysis, of any kind.
 pub enum AnyInput {
     /// The release of a panel.
     Panel(Box<CheckedPanelRelease>),
+    /// The release of conditional effects.
+    Cate(Box<CheckedCateRelease>),
     /// What came of a table of records.
     Records(Input),
 }
@@ -49,7 +51,7 @@ pub fn read_release(path: &Path) -> Result<CheckedRelease, Failure> {
     CheckedRelease::parse(&text, &name).or_status(ExitStatus::Data)
 }
 
-/// Reads a release of either kind; `-` is standard input.
+/// Reads a release of any kind; `-` is standard input.
 pub fn read_any_release(path: &Path) -> Result<AnyRelease, Failure> {
     let (text, name) = read_release_text(path)?;
     AnyRelease::parse(&text, &name).or_status(ExitStatus::Data)
@@ -106,6 +108,7 @@ pub fn read_input(
         return match AnyRelease::parse(&text, &source.name()).or_status(ExitStatus::Data)? {
             AnyRelease::Table(release) => Ok(AnyInput::Records(Input::Release(release))),
             AnyRelease::Panel(release) => Ok(AnyInput::Panel(release)),
+            AnyRelease::Cate(release) => Ok(AnyInput::Cate(release)),
         };
     }
     read_tables(&source, schema, release, posterior).map(AnyInput::Records)

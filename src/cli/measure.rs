@@ -6,7 +6,7 @@ use super::input::source;
 use super::output::Destination;
 use super::progress::Progress;
 use super::status::{ExitStatus, Failure, OrStatus};
-use super::{GlobalArguments, note, panel};
+use super::{GlobalArguments, cate, note, panel};
 use crate::measure::{self, Counted, Documents, Plan};
 use crate::privacy::{Authorisation, Budget, Entry, Ledger, NoiseSource, PrivacyError, ReleaseId};
 use crate::release::Release;
@@ -25,6 +25,9 @@ pub fn run(arguments: &MeasureArguments, global: GlobalArguments) -> Result<(), 
     }
     if panel::is_panel(&arguments.documents.schema)? {
         return panel::measure(arguments, global);
+    }
+    if cate::is_cate(&arguments.documents)? {
+        return cate::measure(arguments, global);
     }
     let (plan, documents) = read_plan(&arguments.documents, &arguments.budget)?;
     // The output is opened before anything is charged: a folder that can't be written to costs nothing.
@@ -110,7 +113,7 @@ pub fn reserve(
 }
 
 /// The privacy unit in words that determine it.
-fn unit(schema: &Schema) -> String {
+pub fn unit(schema: &Schema) -> String {
     match &schema.unit {
         PrivacyUnit::Row => "row".into(),
         PrivacyUnit::Column { column, max_rows } => {

@@ -2,6 +2,7 @@
 
 mod analyze;
 pub mod args;
+mod cate;
 mod documents;
 mod error_budget;
 mod evaluate;

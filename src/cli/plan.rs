@@ -4,7 +4,7 @@ use super::args::PlanArguments;
 use super::documents::read_plan;
 use super::output::Destination;
 use super::status::{ExitStatus, Failure, OrStatus};
-use super::{GlobalArguments, error_budget, panel};
+use super::{GlobalArguments, cate, error_budget, panel};
 use crate::estimate::error_budget::ErrorBudget;
 use crate::measure::Plan;
 use crate::measure::marginals::RoundLine;
@@ -51,6 +51,9 @@ struct Page {
 pub fn run(arguments: &PlanArguments, global: GlobalArguments) -> Result<(), Failure> {
     if panel::is_panel(&arguments.documents.schema)? {
         return panel::plan(arguments);
+    }
+    if cate::is_cate(&arguments.documents)? {
+        return cate::plan(arguments);
     }
     let (plan, documents) = read_plan(&arguments.documents, &arguments.budget)?;
     let mut page = page(&plan)?;

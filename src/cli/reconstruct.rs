@@ -4,7 +4,7 @@ use super::args::{ReconstructArguments, SamplingArguments};
 use super::input::read_any_release;
 use super::progress::Progress;
 use super::status::{ExitStatus, Failure, OrStatus};
-use super::{GlobalArguments, note, output, panel};
+use super::{GlobalArguments, cate, note, output, panel};
 use crate::impute::{BaseFit, TableOrigin, sample_rows};
 use crate::model::{Diagnostics, Released};
 use crate::release::{AnyRelease, CheckedRelease};
@@ -25,6 +25,7 @@ pub fn run(arguments: &ReconstructArguments, global: GlobalArguments) -> Result<
     let release = match read_any_release(&sampling.release)? {
         AnyRelease::Table(release) => release,
         AnyRelease::Panel(release) => return panel::reconstruct(&release, arguments),
+        AnyRelease::Cate(_) => return Err(cate::no_tables("reconstruct")),
     };
     let fit = calibrate(&release, sampling.accept_unconverged, global)?;
     let rows = rows_of(sampling, &release);

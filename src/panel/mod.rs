@@ -36,7 +36,7 @@ mod expectation;
 pub mod forecast;
 pub mod index;
 mod law;
-mod linear;
+pub(crate) mod linear;
 pub mod means;
 mod measure;
 mod method;

@@ -6,6 +6,7 @@
 //! `impute`, `analyze`) reads nothing else.
 
 mod card;
+mod cate;
 mod check;
 mod effects;
 mod panel;
@@ -13,6 +14,7 @@ mod panel_card;
 mod selection;
 
 pub use card::DeploymentCard;
+pub use cate::{CateParameters, CateRelease, CheckedCateRelease, ReleasedPropensity};
 pub use effects::{
     EffectMeasurement, EffectsParameters, EffectsRelease, ReleasedScore, SelectionRound,
 };
@@ -21,7 +23,7 @@ pub use selection::{MarginalRound, MarginalSelection, MergedLevels};
 
 use crate::privacy::{AccountantKind, Adjacency, Budget, Cost, ReleaseId};
 use crate::schema::{Feature, Query, Role, Schema, SchemaFile};
-use crate::workload::{Block, DpscWorkload, Workload, WorkloadFile};
+use crate::workload::{Block, CateWorkload, DpscWorkload, Workload, WorkloadFile};
 use serde::{Deserialize, Serialize};
 
 /// The format that this version writes.
@@ -59,6 +61,14 @@ pub enum ReleaseError {
         "{file}: this is the release of a panel, which has no records; give the release of a table"
     )]
     Panel {
+        /// The file's name.
+        file: String,
+    },
+    /// It is of the effect workload, where microdata are needed.
+    #[error(
+        "{file}: this release holds conditional effects and no microdata; read it with `dpcausal analyze`, or measure with a workload of microdata (`mechanism: causal`)"
+    )]
+    Cate {
         /// The file's name.
         file: String,
     },
@@ -205,13 +215,15 @@ pub struct CheckedRelease {
     pub queries: Vec<Query>,
 }
 
-/// A release of either kind: the mechanism decides.
+/// A release of any kind: the mechanism decides.
 #[derive(Debug, Clone)]
 pub enum AnyRelease {
     /// Of a table of records.
     Table(Box<CheckedRelease>),
     /// Of a panel.
     Panel(Box<CheckedPanelRelease>),
+    /// Of conditional effects.
+    Cate(Box<CheckedCateRelease>),
 }
 
 impl AnyRelease {
@@ -246,6 +258,10 @@ impl AnyRelease {
             let document: PanelRelease = serde_json::from_str(text).map_err(syntax)?;
             return Ok(AnyRelease::Panel(Box::new(document.check(file)?)));
         }
+        if head.mechanism.as_deref() == Some(CateWorkload::MECHANISM) {
+            let document: CateRelease = serde_json::from_str(text).map_err(syntax)?;
+            return Ok(AnyRelease::Cate(Box::new(document.check(file)?)));
+        }
         let document: Release = serde_json::from_str(text).map_err(syntax)?;
         Ok(AnyRelease::Table(Box::new(document.check(file)?)))
     }
@@ -260,6 +276,7 @@ impl CheckedRelease {
         match AnyRelease::parse(text, file)? {
             AnyRelease::Table(release) => Ok(*release),
             AnyRelease::Panel(_) => Err(ReleaseError::Panel { file: file.into() }),
+            AnyRelease::Cate(_) => Err(ReleaseError::Cate { file: file.into() }),
         }
     }
 

@@ -2,6 +2,8 @@
 //! statistic.
 
 mod axis;
+mod cate_picture;
+mod cate_text;
 mod evaluation;
 mod forest;
 mod html;
@@ -15,6 +17,8 @@ mod table;
 mod text;
 mod words;
 
+pub use cate_picture::cate_picture;
+pub use cate_text::cate_text;
 pub use evaluation::{evaluation_page, evaluation_text};
 pub use forest::forest;
 pub use json::{JsonError, document};

@@ -74,6 +74,9 @@ fn check_mechanism(file: &WorkloadFile, schema: &Schema) -> Result<Workload, Fau
             "the mechanism dpsc is for panels, and this schema describes a table of records; give a panel's \
              schema (`format: dpcausal.panel/1`)",
         )),
+        WorkloadFile::Cate(_) => Err(Path::default().to("mechanism").fault(
+            "the mechanism cate gives effects and no microdata; use it with `plan`, `measure` and `analyze`",
+        )),
     }
 }
 

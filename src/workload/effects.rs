@@ -223,7 +223,7 @@ fn check_share(share: f64, has_blocks: bool, at: &Path) -> Result<(), Fault> {
     Ok(())
 }
 
-fn check_squares(
+pub(super) fn check_squares(
     file: &SquaresFile,
     columns: &[usize],
     schema: &Schema,

@@ -4,6 +4,8 @@
 //! are of the budget's `mu^2` (Gaussian differential privacy) or equally of its `rho` (zero-concentrated):
 //! both add up over Gaussian measurements.
 
+mod cate;
+mod cate_file;
 mod causal;
 mod causal_aim;
 mod causal_aim_file;
@@ -21,6 +23,8 @@ mod marginals_tests;
 mod tests;
 mod workload_file;
 
+pub use cate::{CateStage, CateWorkload};
+pub use cate_file::{CateFile, CateLearner, CateMechanism, CateSharesFile, ProductsFile};
 pub use causal::{Block, BlockQuery, CausalBlocks};
 pub(crate) use causal::{hub_query, leaf_query, pair_query};
 pub use causal_aim::CausalAimBlock;

@@ -3,6 +3,7 @@
 //! The key `mechanism` decides which other keys are valid, so each mechanism has a document type of its
 //! own, which refuses what it does not know.
 
+use super::cate_file::CateFile;
 use super::causal_aim_file::CausalAimFile;
 use super::dpsc_file::DpscFile;
 use super::file::CausalFile;
@@ -31,6 +32,8 @@ pub enum WorkloadFile {
     Mwem(MwemFile),
     /// `mechanism: dpsc`, of panels.
     Dpsc(DpscFile),
+    /// `mechanism: cate`.
+    Cate(CateFile),
 }
 
 /// The key that decides which document it is.
@@ -50,6 +53,7 @@ enum MechanismWord {
     Aim,
     Mwem,
     Dpsc,
+    Cate,
 }
 
 impl WorkloadFile {
@@ -69,6 +73,7 @@ impl WorkloadFile {
             MechanismWord::Aim => WorkloadFile::Aim(document.read()?),
             MechanismWord::Mwem => WorkloadFile::Mwem(document.read()?),
             MechanismWord::Dpsc => WorkloadFile::Dpsc(document.read()?),
+            MechanismWord::Cate => WorkloadFile::Cate(document.read()?),
         })
     }
 }
@@ -90,6 +95,7 @@ impl<'de> Deserialize<'de> for WorkloadFile {
             MechanismWord::Aim => AimFile::deserialize(&value).map(WorkloadFile::Aim),
             MechanismWord::Mwem => MwemFile::deserialize(&value).map(WorkloadFile::Mwem),
             MechanismWord::Dpsc => DpscFile::deserialize(&value).map(WorkloadFile::Dpsc),
+            MechanismWord::Cate => CateFile::deserialize(&value).map(WorkloadFile::Cate),
         }
         .map_err(D::Error::custom)
     }

@@ -80,7 +80,7 @@ fn measure(
     );
     match AnyRelease::parse(&text, "panel-release.json").or_status(ExitStatus::Internal)? {
         AnyRelease::Panel(release) => Ok(*release),
-        AnyRelease::Table(_) => Err(Failure::because(
+        AnyRelease::Table(_) | AnyRelease::Cate(_) => Err(Failure::because(
             ExitStatus::Internal,
             "a panel's release was read as a table's",
         )),

@@ -43,8 +43,10 @@ mod selection;
 mod sequence;
 mod statistic;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub(super) use plan::public_rows;
 pub use plan::{EffectsPlan, StageLine};
+pub(crate) use scorer::clip_norm;
 pub use sequence::{LEAST_SHARE, run};
+pub(crate) use statistic::{Questions, Reach, Record, ScoreSource, Statistic, totals};

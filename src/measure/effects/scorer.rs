@@ -1,5 +1,6 @@
 //! From a coded row to its scores, in whole units, by public parameters alone.
 
+use super::statistic::ScoreSource;
 use crate::schema::{SCORE_SCALE, Schema, Score, ScoreForm};
 use crate::table::CodedTable;
 use serde::{Deserialize, Serialize};
@@ -74,17 +75,16 @@ impl Scorer {
         self.centre = Some(centre);
         self
     }
+}
 
-    /// The number of scores.
-    pub fn len(&self) -> usize {
+impl ScoreSource for Scorer {
+    fn len(&self) -> usize {
         self.scores.len()
     }
 
-    /// Writes the scores of a row.
-    ///
     /// # Panics
     /// If the table is not of the schema, or was read without the values of numeric covariates.
-    pub fn fill(&self, table: &CodedTable, row: usize, out: &mut [i64]) {
+    fn fill(&self, table: &CodedTable, row: usize, out: &mut [i64]) {
         for (slot, score) in out.iter_mut().zip(&self.scores) {
             *slot = score.of(table, row);
         }
@@ -127,7 +127,7 @@ impl Stretched {
 /// Shrinks a vector so that its norm is at most `radius`, rounding towards zero.
 ///
 /// The last check is exact, whatever the rounding of the factor: whole numbers, squared and summed.
-pub(super) fn clip_norm(scores: &mut [i64], radius: i64) {
+pub(crate) fn clip_norm(scores: &mut [i64], radius: i64) {
     let squared = |scores: &[i64]| scores.iter().map(|s| s * s).sum::<i64>();
     let limit = radius * radius;
     let mut norm = squared(scores);

@@ -16,6 +16,7 @@
 
 use super::outcome_statistics::Residuals;
 use super::scorer::Scorer;
+use super::statistic::ScoreSource;
 use super::statistic::{Questions, Reach, Record, Statistic, totals};
 use crate::privacy::Adjacency;
 use crate::schema::SCORE_SCALE;

@@ -1,6 +1,5 @@
 //! Sums over records of what each contributes: the questions that the effects release asks.
 
-use super::scorer::Scorer;
 use crate::schema::SCALE;
 use crate::table::CodedTable;
 use rayon::prelude::*;
@@ -12,7 +11,7 @@ pub struct Record<'a> {
     pub arm: usize,
     /// The outcome, mapped to `[-1, 1]`, in units of `1 / SCALE`.
     pub outcome: i64,
-    /// The scores, in units of `1 / SCORE_SCALE`.
+    /// The scores, in the units of their source (the effects': `1 / SCORE_SCALE`).
     pub scores: &'a [i64],
 }
 
@@ -42,6 +41,15 @@ impl Reach {
     }
 }
 
+/// What turns a coded row into scores, by public parameters alone.
+pub trait ScoreSource: Sync {
+    /// The number of scores.
+    fn len(&self) -> usize;
+
+    /// Writes the scores of a row.
+    fn fill(&self, table: &CodedTable, row: usize, out: &mut [i64]);
+}
+
 /// A sum over records. Its parameters are public: fixed, or computed from what was released before.
 pub trait Statistic: Sync {
     /// The number of sums.
@@ -62,7 +70,7 @@ pub struct Questions<'a> {
     /// Index of the treatment column.
     pub treatment: usize,
     /// The scores that the statistics see.
-    pub scorer: &'a Scorer,
+    pub scorer: &'a dyn ScoreSource,
     /// The statistics.
     pub statistics: Vec<&'a dyn Statistic>,
 }

@@ -1,6 +1,6 @@
 //! Sensitivities by brute force, and the sequence on a table whose sums are known.
 
-mod audit;
+pub(crate) mod audit;
 
 use super::outcome_statistics::{
     ArmTotals, ResidualSizes, ResidualSquares, ResidualTotals, Residuals,

@@ -74,7 +74,7 @@ fn attack(epsilon: f64, with: bool, seed: u64) -> f64 {
 }
 
 /// The largest lower bound on epsilon over thresholds, from an attacker's scores with and without a record.
-fn lower_bound(with: &[f64], without: &[f64], delta: f64) -> f64 {
+pub(crate) fn lower_bound(with: &[f64], without: &[f64], delta: f64) -> f64 {
     use statrs::distribution::{Beta, ContinuousCDF};
     let runs = with.len() as f64;
     let mut all: Vec<f64> = with.iter().chain(without).copied().collect();

@@ -1,0 +1,5 @@
+//! Tests of the room as a whole.
+
+mod audit;
+mod sensitivity;
+mod sequence;
