@@ -32,7 +32,7 @@ fn main() {
     println!("| panel | donors | forecast | method | .5 | 1 | 2 | 5 |");
     println!("|---|---|---|---|---|---|---|---|");
     for panel in data::panels() {
-        if wanted.is_empty() || wanted.iter().any(|name| *name == panel.name) {
+        if wanted.is_empty() || wanted.contains(&panel.name) {
             table(&panel);
         }
     }

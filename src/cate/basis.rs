@@ -63,7 +63,7 @@ impl Basis {
     }
 
     /// The number of terms.
-    pub fn len(&self) -> usize {
+    pub fn size(&self) -> usize {
         self.terms.len()
     }
 

@@ -151,7 +151,7 @@ fn solve(
     let mut moved = 0.0;
     for _ in 0..3 {
         let own = noise * noise + moments.noise * moments.noise * moved;
-        let sigma = Mat::from_fn(basis.len(), basis.len(), |i, j| {
+        let sigma = Mat::from_fn(basis.size(), basis.size(), |i, j| {
             spread * spread * moments.whole[(i, j)] + if i == j { own } else { 0.0 }
         });
         let observed = Observation {

@@ -45,7 +45,7 @@ pub struct Moments {
 impl Moments {
     /// Reads the arms' triangles. `share` is the treated share; where it is not `known`, the weighted one counts half.
     pub fn new(basis: &Basis, measured: &PanelMeasurement, share: f64, known: bool) -> Moments {
-        let p = basis.len();
+        let p = basis.size();
         let numbers = measured.numbers();
         let noise = measured.noise_scale();
         let (first, second) = numbers.split_at(p * (p + 1) / 2);
@@ -98,7 +98,7 @@ fn triangle(cells: &[f64], order: usize) -> Mat<f64> {
 
 /// A diagonal target: each kind of term has its measured mean, at least a part of what standardised features have.
 fn target(basis: &Basis, sum: &Mat<f64>, records: f64) -> Mat<f64> {
-    let p = basis.len();
+    let p = basis.size();
     let kind = |term: Term| std::mem::discriminant(&term);
     Mat::from_fn(p, p, |i, j| {
         if i != j {

@@ -43,7 +43,7 @@ pub fn fit(
     cross: &[f64],
     noise: f64,
 ) -> Result<Regressions, CateError> {
-    let p = basis.len();
+    let p = basis.size();
     let share = moments.share;
     let design = Mat::from_fn(2 * p, 2 * p, |i, j| {
         let gram = moments.arms[i / p][(i % p, j % p)];

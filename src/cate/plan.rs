@@ -82,7 +82,7 @@ impl CatePlan {
             vec![1.0; d],
             LARGEST_CURVE_WEIGHT,
         );
-        let (p, length) = (basis.len(), basis.length());
+        let (p, length) = (basis.size(), basis.length());
         let hub = HubTotals { features: d };
         let reach = hub.reach();
         let unit = hub.scale() as f64;

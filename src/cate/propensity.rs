@@ -32,7 +32,7 @@ pub fn fit(
     overlap: f64,
 ) -> Result<(ReleasedPropensity, f64), CateError> {
     let (p, kappa) = (moments.share, basis.constant);
-    let size = basis.len() - 1;
+    let size = basis.size() - 1;
     let gram = &moments.whole;
     let values: Vec<f64> = (1..=size)
         .map(|j| {

@@ -93,7 +93,7 @@ pub struct ArmGrams<'a> {
 
 impl Statistic for ArmGrams<'_> {
     fn cells(&self) -> usize {
-        self.basis.len() * (self.basis.len() + 1)
+        self.basis.size() * (self.basis.size() + 1)
     }
 
     fn scale(&self) -> i64 {
@@ -137,7 +137,7 @@ pub struct ArmCross<'a> {
 
 impl Statistic for ArmCross<'_> {
     fn cells(&self) -> usize {
-        2 * self.basis.len()
+        2 * self.basis.size()
     }
 
     fn scale(&self) -> i64 {
@@ -214,7 +214,7 @@ pub struct PseudoCross<'a> {
 
 impl Statistic for PseudoCross<'_> {
     fn cells(&self) -> usize {
-        self.pseudo.basis.len()
+        self.pseudo.basis.size()
     }
 
     fn scale(&self) -> i64 {

@@ -40,7 +40,7 @@ pub fn run(arguments: &AnalyzeArguments, global: GlobalArguments) -> Result<(), 
     let input = match input {
         AnyInput::Panel(release) => return panel::analyze(&release, arguments, global),
         AnyInput::Cate(release) => return cate::analyze(&release, arguments, global),
-        AnyInput::Records(input) => input,
+        AnyInput::Records(input) => *input,
     };
     let request = request(arguments, &input)?;
     let (analysis, schema) = match input {

@@ -18,7 +18,7 @@ pub enum AnyInput {
     /// The release of conditional effects.
     Cate(Box<CheckedCateRelease>),
     /// What came of a table of records.
-    Records(Input),
+    Records(Box<Input>),
 }
 
 /// What came of a table of records.
@@ -106,12 +106,12 @@ pub fn read_input(
             .and_then(|mut file| file.read_to_string(&mut text))
             .map_err(|e| unreadable(&source, &e))?;
         return match AnyRelease::parse(&text, &source.name()).or_status(ExitStatus::Data)? {
-            AnyRelease::Table(release) => Ok(AnyInput::Records(Input::Release(release))),
+            AnyRelease::Table(release) => Ok(AnyInput::Records(Box::new(Input::Release(release)))),
             AnyRelease::Panel(release) => Ok(AnyInput::Panel(release)),
             AnyRelease::Cate(release) => Ok(AnyInput::Cate(release)),
         };
     }
-    read_tables(&source, schema, release, posterior).map(AnyInput::Records)
+    read_tables(&source, schema, release, posterior).map(|input| AnyInput::Records(Box::new(input)))
 }
 
 /// How much of an input is looked at to tell what it is.

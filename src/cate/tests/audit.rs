@@ -125,7 +125,7 @@ fn attack(budget: Budget, with: bool, seed: u64) -> (f64, f64) {
     ];
     let (mut ratio, mut loss) = (0.0, 0.0);
     for (stage, statistic) in stages {
-        let (more, spent) = stage_ratio(&plan, &release, stage, statistic, basis.len());
+        let (more, spent) = stage_ratio(&plan, &release, stage, statistic, basis.size());
         ratio += more;
         loss += spent;
     }

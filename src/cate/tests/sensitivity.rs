@@ -103,7 +103,7 @@ fn contributions_reach_no_further_than_stated() {
         (vec![-0.3, 0.2], vec![1.0, 0.4], 0.15),
     ] {
         let basis = Basis::new(&features, means, deviations, curve);
-        let order = basis.len();
+        let order = basis.size();
         let parameters = CateParameters {
             outcome_mean: 0.2,
             outcome_slopes: [vec![0.3; order], vec![-0.4; order]],
@@ -154,7 +154,7 @@ fn contributions_reach_no_further_than_stated() {
 fn no_parameter_breaks_a_bound() {
     let features = features();
     let basis = Basis::new(&features, vec![f64::NAN, 1e300], vec![1e-300, 1.0], 0.4);
-    let order = basis.len();
+    let order = basis.size();
     for wild in [f64::NAN, 1e300, -1e300, f64::INFINITY] {
         let parameters = CateParameters {
             outcome_slopes: [vec![wild; order], vec![wild; order]],
