@@ -12,7 +12,7 @@
 //!   `alpha_j gamma_j` follows. Kept scores are the stronger ones, so that `Omega` errs on the wide side.
 //! * [`LeftOut::bound`], for the second estimate, which has no prior: a heuristic on the threshold alone.
 //!
-//! Neither sees confounding of a shape that the kept scores do not show, such as by very many scores each
+//! Both are post-processing: they see released moments and the selection's public parameters only. Neither sees confounding of a shape that the kept scores do not show, such as by very many scores each
 //! just below the threshold.
 
 use rand::Rng;

@@ -152,6 +152,7 @@ impl Layout {
         let mut sums = vec![0; self.length];
         let mut room = question.residuals.workspace();
         let mut residuals = vec![Residual::default(); self.contrasts];
+        // The table is of the plan's schema, whose candidates are coded columns.
         let codes =
             |column: usize| -> &[u16] { table.codes[column].as_ref().expect("a coded column") };
         for row in first..(first + CHUNK).min(table.rows) {

@@ -73,7 +73,8 @@ impl Residuals {
         }
     }
 
-    /// The residuals of a row, arm 1 against the reference first. A contrast without the row's arm leaves it out.
+    /// The residuals of a row, arm 1 against the reference first, each within `[-UNIT, UNIT]` whatever the row: the
+    /// sensitivity rests on it. A contrast without the row's arm leaves it out.
     ///
     /// # Panics
     /// If the table is not of the schema.
