@@ -77,14 +77,6 @@ fn other_verbs_say_what_to_run_instead() {
         )
         .stderr;
     assert!(message.contains("mechanism: cate"), "{message}");
-    scratch.write("workload.yaml", format!("{WORKLOAD}learner: r\n"));
-    let message = scratch
-        .run_for(
-            "plan --schema schema.yaml --workload workload.yaml --epsilon 1",
-            2,
-        )
-        .stderr;
-    assert!(message.contains("not in this version"), "{message}");
 }
 
 #[test]
@@ -109,23 +101,117 @@ fn effects_err_less_than_public_learners() {
     for (letter, epsilon, best) in [('B', 4.0, 0.034), ('D', 4.0, 0.37), ('E', 1.0, 1.17)] {
         let setup = Setup(letter);
         let test = simulation::test_rows(setup, 5000);
-        let errors: Vec<simulation::Error> = (0..4)
+        let found: Vec<simulation::Found> = (0..4)
             .map(|seed| {
-                simulation::repetition(
-                    setup,
-                    "observational",
-                    WORKLOAD,
-                    16_000,
-                    epsilon,
-                    seed,
-                    &test,
-                )
+                let design = "observational";
+                let test = &test.table;
+                simulation::repetition(setup, design, WORKLOAD, 16_000, epsilon, seed, test)
             })
             .collect();
-        let mean = errors.iter().map(|error| error.mse).sum::<f64>() / 4.0;
-        assert!(mean < best, "{letter}: {errors:?} against {best}");
+        let error = simulation::errors(&found, &test.effects);
+        assert!(error.mse < best, "{letter}: {error:?} against {best}");
+        assert!(error.squared_bias <= error.mse && error.standard_error < error.mse);
         // The implied average is off by less than the effect at a typical row.
-        let bias = errors.iter().map(|error| error.average).sum::<f64>() / 4.0;
-        assert!(bias * bias < best, "{letter}: {errors:?}");
+        let bias = error.average_bias;
+        assert!(bias * bias < best, "{letter}: {error:?}");
     }
+}
+
+/// Each learner goes from plan to analysis, says on screen what it is, and reads its own release alone.
+#[test]
+fn learners_that_split_the_sample_go_through_the_verbs() {
+    for (keys, name, stages) in [
+        ("learner: dr\n", "dr (second moments, hats)", 3),
+        ("learner: dr\nbase: ebm\n", "dr (boosted step functions)", 5),
+        (
+            "learner: r\nbasis: linear\n",
+            "r (second moments, lines)",
+            3,
+        ),
+        (
+            "learner: s\nbasis: one-hot\n",
+            "s (second moments, bins)",
+            1,
+        ),
+    ] {
+        let scratch = Scratch::new();
+        scratch.write("workload.yaml", format!("{WORKLOAD}{keys}"));
+        let plan = "plan --schema schema.yaml --workload workload.yaml --epsilon 5";
+        let page = scratch.run(&format!("{plan} --json")).json();
+        assert_eq!(page["stages"].as_array().expect("stages").len(), stages);
+        assert!(scratch.run(plan).text().contains("parallel composition"));
+        scratch.measure("release.json", 5.0);
+        let text = scratch.run("analyze release.json -q").text();
+        assert!(text.contains(name), "{text}");
+        assert_eq!(text.contains("same for everyone"), name.starts_with('s'));
+        assert_eq!(
+            text.contains("costliest"),
+            !name.starts_with('s'),
+            "{text}"
+        );
+        let rows = "analyze release.json --rows lalonde.csv --by married --svg s.svg --json -q";
+        let page = scratch.run(rows).json();
+        assert_eq!(
+            page["rows"]["effects"].as_array().expect("effects").len(),
+            445
+        );
+        assert_eq!(page["is_constant"], name.starts_with('s'));
+    }
+}
+
+/// A trial with its propensity stated gets intervals, named for what they are for; the published code's release says what it
+/// is in the file and on screen, and no ledger takes it.
+#[test]
+fn intervals_and_the_mark_of_the_published_code_are_printed() {
+    let scratch = Scratch::new();
+    let schema = String::from_utf8(scratch.read("schema.yaml")).expect("text");
+    let start = "format: dpcausal.schema/1\n";
+    let plain: String = schema
+        .lines()
+        .filter(|l| !l.starts_with("design"))
+        .fold(String::new(), |text, line| text + line + "\n");
+    let stated = plain.replace(
+        start,
+        &format!("{start}design: {{propensity: [.58, .42]}}\n"),
+    );
+    scratch.write("schema.yaml", stated);
+    scratch.write(
+        "workload.yaml",
+        format!("{WORKLOAD}learner: dr\nbasis: linear\n"),
+    );
+    scratch.measure("release.json", 20.0);
+    let text = scratch.run("analyze release.json --level .9 -q").text();
+    assert!(
+        text.contains("Intervals at 90 %, of the projection"),
+        "{text}"
+    );
+    let page = scratch.run("analyze release.json --json -q").json();
+    let average = &page["projection"]["average"];
+    assert!(
+        average["lower"].as_f64() < average["upper"].as_f64(),
+        "{page}"
+    );
+
+    scratch.write("schema.yaml", plain);
+    scratch.write(
+        "workload.yaml",
+        format!("{WORKLOAD}learner: dr\nbase: ebm\ncompat: published\n"),
+    );
+    let measure = "measure lalonde.csv --schema schema.yaml --workload workload.yaml --epsilon 5 --delta 1e-5 -o r.json";
+    let stderr = scratch.run(measure).stderr;
+    assert!(stderr.contains("NOT PRIVATE"), "{stderr}");
+    let release = String::from_utf8(scratch.read("r.json")).expect("text");
+    assert!(release.contains("\"guarantee\": \"NOT PRIVATE"));
+    assert!(
+        scratch
+            .run("analyze r.json -q")
+            .text()
+            .contains("NOT PRIVATE")
+    );
+    let plan = "plan --schema schema.yaml --workload workload.yaml --epsilon 5 --delta 1e-5";
+    assert!(scratch.run(plan).text().contains("NOT PRIVATE"));
+    let message = scratch
+        .run_for(&format!("{measure} --ledger l.jsonl"), 2)
+        .stderr;
+    assert!(message.contains("a ledger can't account"), "{message}");
 }

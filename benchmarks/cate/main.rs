@@ -2,15 +2,25 @@
 //!
 //! ```text
 //! cargo bench --bench cate -- [--setups A,B] [--rows 2000,16000] [--epsilons 1,4] [--repetitions 10]
-//!     [--reference reference-mse.csv] [--design '{propensity: [.5, .5]}'] [--workload FILE]
+//!     [--learners adaptive,dr-hat,dr-ebm] [--reference reference-mse.csv] [--design '{propensity: [.5, .5]}']
+//!     [--workload FILE]
+//! DPCAUSAL_DATA=folder cargo bench --bench cate -- --gotv [--learners ..] [--epsilons ..]
+//! cargo bench --bench cate -- --coverage [--repetitions 500]
+//! cargo bench --bench cate -- --timing
 //! ```
 //!
-//! Prints the mean squared error over test rows by cell, its standard error over repetitions, the bias of the implied
-//! average effect, and, where a reference is given (columns `n,eps,setup,learner,mean`), the best learner's error
-//! and the ratio; then how many cells are at or below it, and the geometric mean of the ratios.
+//! Prints the mean squared error over test rows by cell, its standard error over repetitions, squared bias and variance
+//! (both integrated over test rows, they sum to it), the bias of the implied average effect, and, where a reference is
+//! given (columns `n,eps,setup,learner,mean`), the best learner's error and the ratio; then how many cells are at or
+//! below it, and the geometric mean of the ratios. `--gotv` is a trial whose outcomes were changed so that the effect is
+//! known; `--coverage` the share of intervals that hold what they are for; `--timing` processor seconds.
 
+mod coverage;
+mod gotv;
+mod learners;
 mod setups;
 mod simulation;
+mod timing;
 
 use anyhow::{Context, Result};
 use clap::Parser;
@@ -18,9 +28,6 @@ use rayon::prelude::*;
 use setups::Setup;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-
-/// The workload that is measured unless another is given.
-const WORKLOAD: &str = include_str!("../../workloads/cate.yaml");
 
 /// The errors of conditional effects by setup, number of records and epsilon.
 #[derive(Parser)]
@@ -44,9 +51,21 @@ struct Arguments {
     /// What the schema says of the design.
     #[arg(long, default_value = "observational")]
     design: String,
-    /// A workload file.
+    /// The learners: `adaptive`, `published`, or `dr`, `r`, `s` with `-linear`, `-hat`, `-one-hot`, `-ebm`.
+    #[arg(long, value_delimiter = ',', default_value = "adaptive")]
+    learners: Vec<String>,
+    /// A workload file, in the learners' place.
     #[arg(long)]
     workload: Option<PathBuf>,
+    /// The trial with a known effect, from the folder that DPCAUSAL_DATA names.
+    #[arg(long)]
+    gotv: bool,
+    /// The coverage of intervals.
+    #[arg(long)]
+    coverage: bool,
+    /// Processor time at 160 000 records.
+    #[arg(long)]
+    timing: bool,
     /// Errors of public learners.
     #[arg(long)]
     reference: Option<PathBuf>,
@@ -60,36 +79,56 @@ type Reference = HashMap<(String, String, String), (f64, String)>;
 
 fn main() -> Result<()> {
     let arguments = Arguments::parse();
-    let workload = match &arguments.workload {
-        Some(path) => std::fs::read_to_string(path).with_context(|| path.display().to_string())?,
-        None => WORKLOAD.into(),
-    };
+    let learners = learners_of(&arguments)?;
+    if arguments.timing {
+        return timing::run(&learners);
+    }
+    if arguments.gotv {
+        return gotv::run(&learners, &arguments.epsilons, arguments.repetitions);
+    }
+    if arguments.coverage {
+        return coverage::run(&arguments.rows, &arguments.epsilons, arguments.repetitions);
+    }
     let reference = arguments.reference.as_deref().map(read).transpose()?;
     let reference = reference.unwrap_or_default();
-    println!("setup,n,epsilon,mse,standard_error,average_bias,best,ratio,best_learner");
+    println!(
+        "learner,setup,n,epsilon,mse,standard_error,squared_bias,variance,average_bias,best,ratio,best_learner"
+    );
     let mut ratios = Vec::new();
     for &letter in &arguments.setups {
         let setup = Setup(letter);
         let test = simulation::test_rows(setup, arguments.test_rows);
         for &rows in &arguments.rows {
             for &epsilon in &arguments.epsilons {
-                let errors: Vec<simulation::Error> = (0..arguments.repetitions)
-                    .into_par_iter()
-                    .map(|k| {
-                        let seed = 1000 + k;
-                        let design = &arguments.design;
-                        simulation::repetition(setup, design, &workload, rows, epsilon, seed, &test)
-                    })
-                    .collect();
-                let (mse, error) = mean(errors.iter().map(|e| e.mse));
-                let (bias, _) = mean(errors.iter().map(|e| e.average));
-                let key = (letter.to_string(), rows.to_string(), epsilon.to_string());
-                let best = reference.get(&key);
-                let words = best.map_or(String::from(",,"), |(best, name)| {
-                    ratios.push(mse / best);
-                    format!("{best:.4},{:.3},{name}", mse / best)
-                });
-                println!("{letter},{rows},{epsilon},{mse:.4},{error:.4},{bias:.3},{words}");
+                for (name, workload) in &learners {
+                    let found: Vec<simulation::Found> = (0..arguments.repetitions)
+                        .into_par_iter()
+                        .map(|k| {
+                            let design = &arguments.design;
+                            let seed = 1000 + k;
+                            let test = &test.table;
+                            simulation::repetition(
+                                setup, design, workload, rows, epsilon, seed, test,
+                            )
+                        })
+                        .collect();
+                    let error = simulation::errors(&found, &test.effects);
+                    let key = (letter.to_string(), rows.to_string(), epsilon.to_string());
+                    let words = reference
+                        .get(&key)
+                        .map_or(String::from(",,"), |(best, name)| {
+                            ratios.push(error.mse / best);
+                            format!("{best:.4},{:.3},{name}", error.mse / best)
+                        });
+                    println!(
+                        "{name},{letter},{rows},{epsilon},{:.4},{:.4},{:.4},{:.4},{:.3},{words}",
+                        error.mse,
+                        error.standard_error,
+                        error.squared_bias,
+                        error.variance,
+                        error.average_bias
+                    );
+                }
             }
         }
     }
@@ -105,13 +144,14 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Mean and its standard error.
-fn mean(values: impl Iterator<Item = f64>) -> (f64, f64) {
-    let values: Vec<f64> = values.collect();
-    let n = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / n;
-    let squares: f64 = values.iter().map(|v| (v - mean).powi(2)).sum();
-    (mean, (squares / (n - 1.0).max(1.0) / n).sqrt())
+/// The learners by name, and their workloads.
+fn learners_of(arguments: &Arguments) -> Result<Vec<(String, String)>> {
+    if let Some(path) = &arguments.workload {
+        let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
+        return Ok(vec![(path.display().to_string(), text)]);
+    }
+    let named = |name: &String| Ok((name.clone(), learners::workload(name)?));
+    arguments.learners.iter().map(named).collect()
 }
 
 fn read(path: &Path) -> Result<Reference> {

@@ -14,6 +14,9 @@ use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use rand_distr::StandardNormal;
 
+/// The number of bins of a numeric covariate, of equal width.
+const BINS: u16 = 20;
+
 /// The number of covariates.
 pub const COVARIATES: usize = 6;
 
@@ -131,7 +134,9 @@ impl Setup {
         let columns: Vec<String> = (0..COVARIATES)
             .map(|j| match self.bounds(j) {
                 Some([low, high]) => {
-                    format!("  - {{name: x{j}, type: real, bounds: [{low}, {high}], bins: 4}}\n")
+                    format!(
+                        "  - {{name: x{j}, type: real, bounds: [{low}, {high}], bins: {BINS}}}\n"
+                    )
                 }
                 None => format!("  - {{name: x{j}, type: boolean}}\n"),
             })
@@ -188,6 +193,8 @@ impl Setup {
                 match self.bounds(j) {
                     Some([low, high]) => {
                         let position = ((x - low) / (high - low)).clamp(0.0, 1.0);
+                        let bin = (position * f64::from(BINS)) as u16;
+                        set(&mut codes[j + 1], row, bin.min(BINS - 1));
                         set(
                             &mut values[j + 1],
                             row,

@@ -1,11 +1,12 @@
-//! One repetition: a table, a release through the library's public interface, and the error of its effects.
+//! One repetition: a table, a release through the library's public interface, and its effects.
 
 use crate::setups::{Sample, Setup};
-use dpcausal::cate::{CateDocuments, CatePlan, ConditionalEffect, run};
+use dpcausal::cate::{CateDocuments, CatePlan, Effect, run};
 use dpcausal::measure::Guarantee;
 use dpcausal::privacy::{Authorisation, Budget, Confidential, NoiseSource, ReleaseId};
 use dpcausal::release::{AnyRelease, CheckedCateRelease};
 use dpcausal::schema::Schema;
+use dpcausal::table::CodedTable;
 use dpcausal::workload::CateWorkload;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -13,13 +14,28 @@ use rand_chacha::ChaCha8Rng;
 /// The delta of every release.
 pub const DELTA: f64 = 1e-5;
 
-/// The error of a repetition.
+/// What a repetition found.
+#[derive(Debug, Clone)]
+pub struct Found {
+    /// The effects at the test rows.
+    pub effects: Vec<f64>,
+    /// The average effect as the release says it.
+    pub average: f64,
+}
+
+/// The error of repetitions.
 #[derive(Debug, Clone, Copy)]
 pub struct Error {
-    /// The mean squared error of the effect over the test rows.
+    /// The mean squared error of the effect over the test rows, and over repetitions.
     pub mse: f64,
-    /// The average effect as the release says it, less the mean effect of the test rows.
-    pub average: f64,
+    /// Its standard error over repetitions.
+    pub standard_error: f64,
+    /// The mean over test rows of the squared mean error: the integrated squared bias.
+    pub squared_bias: f64,
+    /// The mean over test rows of the variance over repetitions: the integrated variance. Both sum to the mean squared error.
+    pub variance: f64,
+    /// The mean average effect as the releases say it, less the mean effect of the test rows.
+    pub average_bias: f64,
 }
 
 /// The rows that effects are compared at.
@@ -27,7 +43,7 @@ pub fn test_rows(setup: Setup, rows: usize) -> Sample {
     setup.sample(rows, &mut ChaCha8Rng::seed_from_u64(7))
 }
 
-/// Draws a table and a release of it, and compares effects. `design` stands in the schema, `workload` is a text.
+/// Draws a table and a release of it. `design` stands in the schema, `workload` is a text.
 pub fn repetition(
     setup: Setup,
     design: &str,
@@ -35,28 +51,70 @@ pub fn repetition(
     rows: usize,
     epsilon: f64,
     seed: u64,
-    test: &Sample,
-) -> Error {
+    test: &CodedTable,
+) -> Found {
     let sample = setup.sample(rows, &mut ChaCha8Rng::seed_from_u64(seed));
-    let release = release(&setup.schema_text(design), workload, sample, epsilon, seed);
-    let effect = ConditionalEffect::new(&release).expect("a fit");
-    let estimates = effect.at_rows(&test.table);
-    let errors = estimates
-        .iter()
-        .zip(&test.effects)
-        .map(|(a, b)| (a - b).powi(2));
-    let truth = test.effects.iter().sum::<f64>() / test.effects.len() as f64;
-    Error {
-        mse: errors.sum::<f64>() / test.effects.len() as f64,
-        average: effect.average() - truth,
+    found(
+        &setup.schema_text(design),
+        workload,
+        sample.table,
+        epsilon,
+        seed,
+        test,
+    )
+}
+
+/// What a release of a table says of test rows.
+pub fn found(
+    schema: &str,
+    workload: &str,
+    table: CodedTable,
+    epsilon: f64,
+    seed: u64,
+    test: &CodedTable,
+) -> Found {
+    let release = release(schema, workload, table, epsilon, seed);
+    let effect = Effect::new(&release).expect("a fit");
+    Found {
+        effects: effect.at_rows(test),
+        average: effect.average(),
     }
 }
 
-/// A release of a sample.
+/// The errors of repetitions against the truth.
+pub fn errors(found: &[Found], truth: &[f64]) -> Error {
+    let (count, rows) = (found.len() as f64, truth.len() as f64);
+    let mse_of = |found: &Found| {
+        let errors = found
+            .effects
+            .iter()
+            .zip(truth)
+            .map(|(a, b)| (a - b).powi(2));
+        errors.sum::<f64>() / rows
+    };
+    let each: Vec<f64> = found.iter().map(mse_of).collect();
+    let mse = each.iter().sum::<f64>() / count;
+    let squares: f64 = each.iter().map(|x| (x - mse).powi(2)).sum();
+    let bias_at = |row: usize| {
+        let mean = found.iter().map(|found| found.effects[row]).sum::<f64>() / count;
+        (mean - truth[row]).powi(2)
+    };
+    let squared_bias = (0..truth.len()).map(bias_at).sum::<f64>() / rows;
+    let average = found.iter().map(|found| found.average).sum::<f64>() / count;
+    Error {
+        mse,
+        standard_error: (squares / (count - 1.0).max(1.0) / count).sqrt(),
+        squared_bias,
+        variance: mse - squared_bias,
+        average_bias: average - truth.iter().sum::<f64>() / rows,
+    }
+}
+
+/// A release of a table.
 pub fn release(
     schema: &str,
     workload: &str,
-    sample: Sample,
+    table: CodedTable,
     epsilon: f64,
     seed: u64,
 ) -> CheckedCateRelease {
@@ -72,7 +130,7 @@ pub fn release(
     };
     let id = ReleaseId::random().expect("an identifier");
     let authorised = Authorisation::without_ledger(id, plan.cost, &budget).expect("room");
-    let table = Confidential::new(sample.table);
+    let table = Confidential::new(table);
     let mut noise = NoiseSource::insecure_seed(seed + 1_000_000);
     let release = run(&plan, documents, &table, authorised, &mut noise).expect("a release");
     match AnyRelease::parse(&release.to_json(), "release.json").expect("a sound release") {

@@ -89,7 +89,7 @@ impl ConditionalEffect {
 }
 
 /// Half the range of the outcome's bounds, in its units; of a two-level outcome, of risks.
-fn half_range(release: &CheckedCateRelease) -> f64 {
+pub(super) fn half_range(release: &CheckedCateRelease) -> f64 {
     let outcome = &release.schema.columns[release.workload.outcome];
     outcome
         .bounds()

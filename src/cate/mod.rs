@@ -18,19 +18,24 @@
 //! share of `mu^2`; parameters depend on the data through noisy sums only, so squared parameters add adaptively. Where
 //! the schema's `design` states the propensity, it is used; nothing is spent on it in any case.
 //!
+//! # Other learners
+//! `dr`, `r` and `s` are those of the paper, with sample splitting and any private regression: see [`split`].
+//!
 //! # What is chosen by public inputs
 //! The curves' weight in the basis grows with the (noisy or public) number of records times the budget; products of
 //! features are left out where there are more than [`MOST_FEATURES_WITH_PRODUCTS`]. Everything else is chosen by noisy
 //! sums, within the charge.
 //!
 //! # Afterwards
-//! [`ConditionalEffect`] reads a release and nothing else: the effect at rows, its average, [`shapes`]. There are no
-//! intervals yet (the reason is in [`effect`]).
+//! [`Effect`] reads a release of any learner and nothing else: the effect at rows, its average, shapes. `adaptive` has no
+//! intervals (the reason is in [`effect`]); `dr` with second moments has some in a trial whose design states the
+//! propensity (see [`projection`]).
 //!
 //! Source: the meta-algorithm is that of Niu, Nori, Quistorff, Caruana, Ngwe and Kannan (2022); the learner is another
 //! one, chosen by simulation on their setups (`benchmarks/cate`).
 
 pub mod basis;
+mod document;
 pub mod effect;
 mod error;
 mod features;
@@ -43,15 +48,18 @@ pub mod propensity;
 pub mod pseudo;
 mod sequence;
 mod shape;
+pub mod split;
 pub mod statistics;
 mod summary;
 #[cfg(test)]
 mod tests;
 
 pub use effect::ConditionalEffect;
+use effect::half_range;
 pub use error::CateError;
 pub use features::{Feature, Features, MOST_FEATURES_WITH_PRODUCTS, Term};
 pub use plan::{CateLine, CatePlan};
 pub use sequence::{CateDocuments, run};
-pub use shape::{Interaction, Shape, ShapePoint, interactions, shapes};
-pub use summary::{EffectSummary, GroupEffect, RowEffects, covariates_only, summarise};
+pub use shape::{Interaction, Shape, ShapePoint, interactions};
+pub use split::{ProjectedEffect, Projection, projection};
+pub use summary::{Effect, EffectSummary, GroupEffect, RowEffects, covariates_only, summarise};

@@ -4,6 +4,7 @@ use super::CateError;
 use super::basis::Basis;
 use super::features::Features;
 use super::hub::LARGEST_CURVE_WEIGHT;
+use super::split;
 use super::statistics::HubTotals;
 use crate::measure::Guarantee;
 use crate::measure::effects::Statistic;
@@ -35,6 +36,9 @@ pub struct CatePlan {
 pub struct CateLine {
     /// The stage.
     pub stage: &'static str,
+    /// The share of the records that it looks at, where they are divided; each part's charges are the whole's then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub part: Option<f64>,
     /// The number of noisy values.
     pub cells: usize,
     /// The L2 sensitivity, in the stage's own units.
@@ -74,7 +78,17 @@ impl CatePlan {
     }
 
     /// The stages as they are planned.
-    pub fn lines(&self) -> Vec<CateLine> {
+    ///
+    /// # Errors
+    /// Where the budget has no room for Gaussian noise.
+    pub fn lines(&self) -> Result<Vec<CateLine>, CateError> {
+        match &self.workload.split {
+            Some(settings) => split::lines(self, settings),
+            None => Ok(self.adaptive_lines()),
+        }
+    }
+
+    fn adaptive_lines(&self) -> Vec<CateLine> {
         let d = self.features.list.len();
         let basis = Basis::new(
             &self.features,
@@ -106,6 +120,7 @@ impl CatePlan {
             let mu_squared = self.charge(stage);
             CateLine {
                 stage: stage.name(),
+                part: None,
                 cells,
                 sensitivity,
                 sigma: sensitivity / mu_squared.sqrt(),

@@ -1,25 +1,23 @@
 //! The sequence of stages: charge, draw, and take from the noisy sums what the next stage needs.
 
 use super::basis::Basis;
+use super::document::{Drawn, document};
 use super::hub::{self, Hub};
 use super::moments::Moments;
 use super::outcome::{self, Regressions};
 use super::plan::CatePlan;
 use super::pseudo::PseudoOutcome;
 use super::statistics::{ArmCross, ArmGrams, HubTotals, PseudoCross, PseudoSpread};
-use super::{CateError, propensity};
+use super::{CateError, propensity, split};
 use crate::measure::effects::{Questions, Statistic, totals};
 use crate::privacy::{
     Accountant, Adjacency, Authorisation, Confidential, GaussianMechanism, NoiseSource,
     Sensitivity, SymmetricGaussianMechanism,
 };
-use crate::release::{
-    Accounting, CateParameters, CateRelease, DeploymentCard, FORMAT, NoiseLaw, PanelMeasurement,
-    Provenance, ReleasedPropensity,
-};
+use crate::release::{CateParameters, CateRelease, NoiseLaw, PanelMeasurement, ReleasedPropensity};
 use crate::schema::{Design, SchemaFile};
 use crate::table::CodedTable;
-use crate::workload::{CateFile, CateStage, CateWorkload};
+use crate::workload::{CateFile, CateStage};
 
 /// The clip of the outcome around its mean, in its standard deviations (chosen by simulation).
 const OUTCOME_CLIP: f64 = 2.2;
@@ -60,6 +58,9 @@ pub fn run(
     authorisation: Authorisation,
     noise: &mut NoiseSource,
 ) -> Result<CateRelease, CateError> {
+    if let Some(settings) = &plan.workload.split {
+        return split::run(plan, settings, documents, table, authorisation, noise);
+    }
     let mut sequence = Sequence {
         plan,
         table,
@@ -68,38 +69,13 @@ pub fn run(
         measurements: Vec::new(),
     };
     let parameters = sequence.measure_all()?;
-    let Sequence {
-        accountant,
-        measurements,
-        ..
-    } = sequence;
-    let spent = accountant.spent();
-    let delta = plan.guarantee.delta;
-    let accounting = Accounting {
-        accountant: plan.workload.accountant,
-        adjacency: plan.workload.adjacency,
-        max_rows_per_unit: plan.schema.unit.max_rows(),
-        budget: plan.guarantee.budget,
-        spent,
-        delta,
-        epsilon: delta.map(|delta| spent.epsilon(delta)).transpose()?,
-    };
-    Ok(CateRelease {
-        format: FORMAT.into(),
-        id: accountant.release().clone(),
-        mechanism: CateWorkload::MECHANISM.into(),
-        provenance: Provenance {
-            program: env!("CARGO_PKG_NAME").into(),
-            version: env!("CARGO_PKG_VERSION").into(),
-            insecure_seed: noise.is_insecure(),
-        },
-        deployment_card: DeploymentCard::of_cate(&plan.schema, &accounting, measurements.len()),
-        accounting,
+    let drawn = Drawn {
         parameters,
-        measurements,
-        schema: documents.schema,
-        workload: documents.workload,
-    })
+        split: None,
+        measurements: sequence.measurements,
+    };
+    let insecure = sequence.noise.is_insecure();
+    document(plan, documents, &sequence.accountant, drawn, insecure)
 }
 
 struct Sequence<'a> {

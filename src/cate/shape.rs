@@ -46,11 +46,31 @@ pub struct Interaction {
     pub effect: f64,
 }
 
+/// Where a covariate lies.
+#[derive(Clone, Copy)]
+pub(super) enum Place {
+    /// At a position between its bounds.
+    Position(u16),
+    /// At a code.
+    Code(u16),
+}
+
+/// An effect that is a sum over covariates, apart from pairs.
+pub(super) trait ShapeSource {
+    /// The covariates, in the schema's order.
+    fn columns(&self) -> Vec<usize>;
+
+    /// Whether a covariate's value counts, rather than its bin or level.
+    fn is_curve(&self, column: usize) -> bool;
+
+    /// What a covariate's own terms add at a place, or on average.
+    fn addition(&self, column: usize, place: Option<Place>) -> f64;
+}
+
 /// The shapes of all covariates, in the schema's order.
-pub fn shapes(effect: &ConditionalEffect, schema: &Schema) -> Vec<Shape> {
-    let mut columns: Vec<usize> = effect.features.list.iter().map(|f| f.column).collect();
-    columns.dedup();
-    columns
+pub(super) fn shapes(effect: &dyn ShapeSource, schema: &Schema) -> Vec<Shape> {
+    effect
+        .columns()
         .iter()
         .map(|&column| shape(effect, &schema.columns[column], column))
         .collect()
@@ -76,16 +96,16 @@ pub fn interactions(effect: &ConditionalEffect) -> Vec<Interaction> {
     pairs
 }
 
-fn shape(effect: &ConditionalEffect, column: &Column, index: usize) -> Shape {
-    let mean = addition(effect, index, None);
+fn shape(effect: &dyn ShapeSource, column: &Column, index: usize) -> Shape {
+    let mean = effect.addition(index, None);
     let declared = column.declared_levels() as u16;
     let level = |code: u16| ShapePoint {
         label: column.level_name(code),
         value: None,
-        effect: addition(effect, index, Some(Place::Code(code))) - mean,
+        effect: effect.addition(index, Some(Place::Code(code))) - mean,
     };
     let missing = declared..column.levels() as u16;
-    let Some((lower, upper)) = column.bounds() else {
+    let Some((lower, upper)) = column.bounds().filter(|_| effect.is_curve(index)) else {
         return Shape {
             column: column.name.clone(),
             numeric: false,
@@ -106,7 +126,7 @@ fn shape(effect: &ConditionalEffect, column: &Column, index: usize) -> Shape {
         ShapePoint {
             label: number(value),
             value: Some(value),
-            effect: addition(effect, index, Some(Place::Position(position))) - mean,
+            effect: effect.addition(index, Some(Place::Position(position))) - mean,
         }
     };
     Shape {
@@ -126,45 +146,43 @@ fn number(value: f64) -> String {
     format!("{rounded}")
 }
 
-/// Where a covariate lies.
-#[derive(Clone, Copy)]
-enum Place {
-    /// At a position between its bounds.
-    Position(u16),
-    /// At a code.
-    Code(u16),
-}
+impl ShapeSource for ConditionalEffect {
+    fn columns(&self) -> Vec<usize> {
+        let mut columns: Vec<usize> = self.features.list.iter().map(|f| f.column).collect();
+        columns.dedup();
+        columns
+    }
 
-/// What a covariate's own terms add at a place, or on average.
-fn addition(effect: &ConditionalEffect, column: usize, place: Option<Place>) -> f64 {
-    let own = |i: usize| effect.features.list[i].column == column;
-    let value = |i: usize| {
-        let feature = &effect.features.list[i];
-        match (place, feature.by_code()) {
-            (Some(Place::Position(position)), None) => Features::of_position(position),
-            // A value that is not missing has the same code as any other such value to the missing codes' indicators.
-            (Some(Place::Position(_)), Some(codes)) => codes[0],
-            (Some(Place::Code(code)), Some(codes)) => codes[usize::from(code)],
-            _ => 0,
-        }
-    };
-    let terms = effect
-        .basis
-        .terms
-        .iter()
-        .zip(&effect.coefficients)
-        .zip(&effect.mean_basis);
-    terms
-        .filter(|((term, _), _)| match term {
-            Term::Linear(i) | Term::Square(i) | Term::Cube(i) => own(*i),
-            Term::Constant | Term::Product(..) => false,
-        })
-        .map(|((&term, coefficient), mean)| match place {
-            None => coefficient * mean,
-            Some(_) => {
-                let basis = &effect.basis;
-                coefficient * basis.term(term, |i| basis.standardised(i, value(i)))
+    fn is_curve(&self, _column: usize) -> bool {
+        true
+    }
+
+    fn addition(&self, column: usize, place: Option<Place>) -> f64 {
+        let own = |i: usize| self.features.list[i].column == column;
+        let value = |i: usize| {
+            let feature = &self.features.list[i];
+            match (place, feature.by_code()) {
+                (Some(Place::Position(position)), None) => Features::of_position(position),
+                // A value that is not missing has the same code as any other such value to the missing codes' indicators.
+                (Some(Place::Position(_)), Some(codes)) => codes[0],
+                (Some(Place::Code(code)), Some(codes)) => codes[usize::from(code)],
+                _ => 0,
             }
-        })
-        .sum()
+        };
+        let terms = self.basis.terms.iter().zip(&self.coefficients);
+        terms
+            .zip(&self.mean_basis)
+            .filter(|((term, _), _)| match term {
+                Term::Linear(i) | Term::Square(i) | Term::Cube(i) => own(*i),
+                Term::Constant | Term::Product(..) => false,
+            })
+            .map(|((&term, coefficient), mean)| match place {
+                None => coefficient * mean,
+                Some(_) => {
+                    let basis = &self.basis;
+                    coefficient * basis.term(term, |i| basis.standardised(i, value(i)))
+                }
+            })
+            .sum()
+    }
 }

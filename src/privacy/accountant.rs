@@ -80,6 +80,26 @@ impl Accountant {
         self.limit.minus(&self.spent)
     }
 
+    /// An account for a part of the rows, which may cost what this one has left.
+    pub(super) fn of_part(&self) -> Accountant {
+        Accountant {
+            release: self.release.clone(),
+            limit: self.remaining(),
+            spent: Cost::ZERO,
+        }
+    }
+
+    /// Takes the charge of parts of the rows: that of the costliest, by parallel composition.
+    pub(super) fn charge_parts(
+        &mut self,
+        parts: impl IntoIterator<Item = Accountant>,
+    ) -> Result<(), PrivacyError> {
+        let costliest = parts
+            .into_iter()
+            .fold(Cost::ZERO, |most, part| most.at_least(&part.spent));
+        self.charge(&costliest)
+    }
+
     /// Takes a charge, before any noise is drawn for it.
     pub(super) fn charge(&mut self, cost: &Cost) -> Result<(), PrivacyError> {
         let spent = self.spent.plus(cost);

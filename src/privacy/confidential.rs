@@ -38,6 +38,20 @@ impl<T> Confidential<T> {
         Confidential(answer(&self.0, question))
     }
 
+    /// As [`ask`](Confidential::ask), of a value that keeps what it was told: the state of a sequence of questions.
+    pub(crate) fn tell<Q: ?Sized, A>(
+        &mut self,
+        question: &Q,
+        answer: fn(&mut T, &Q) -> A,
+    ) -> Confidential<A> {
+        Confidential(answer(&mut self.0, question))
+    }
+
+    /// The value, for this room's division by rows.
+    pub(in crate::privacy) fn inner(&self) -> &T {
+        &self.0
+    }
+
     /// The value itself, for the mechanisms of this room only.
     pub(in crate::privacy) fn open(self) -> T {
         self.0

@@ -150,6 +150,16 @@ impl Cost {
         }
     }
 
+    /// The larger of both, kind by kind: a bound on either.
+    #[must_use]
+    pub fn at_least(&self, other: &Cost) -> Cost {
+        Cost {
+            gaussian_mu_squared: self.gaussian_mu_squared.max(other.gaussian_mu_squared),
+            other_rho: self.other_rho.max(other.other_rho),
+            pure_epsilon: self.pure_epsilon.max(other.pure_epsilon),
+        }
+    }
+
     /// The cost as an accountant sees it: under zCDP, everything is `rho`.
     #[must_use]
     pub fn under(&self, kind: AccountantKind) -> Cost {

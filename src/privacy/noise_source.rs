@@ -41,6 +41,18 @@ impl NoiseSource {
         self.insecure
     }
 
+    /// A generator with a fresh key from this one: what is drawn from it, and how much, leaves this one's draws as they
+    /// are.
+    pub(in crate::privacy) fn branch(&mut self) -> ChaCha20Rng {
+        ChaCha20Rng::from_rng(&mut self.generator)
+    }
+
+    /// A generator for choices that protect nobody, such as the order in which questions are asked. It has its own key, so
+    /// that it tells nothing of the noise.
+    pub(crate) fn public_coins(&mut self) -> ChaCha20Rng {
+        self.branch()
+    }
+
     /// The generator, for the mechanisms of this room.
     pub(in crate::privacy) fn generator(&mut self) -> &mut ChaCha20Rng {
         &mut self.generator

@@ -1,6 +1,8 @@
 //! The release of the effect workload: noisy sums, and the parameters that later stages took from earlier ones.
 
-use super::{Accounting, DeploymentCard, FORMAT, PanelMeasurement, Provenance, ReleaseError};
+use super::{
+    Accounting, DeploymentCard, FORMAT, PanelMeasurement, Provenance, ReleaseError, SplitRelease,
+};
 use crate::privacy::ReleaseId;
 use crate::schema::{Schema, SchemaFile};
 use crate::workload::{CateFile, CateStage, CateWorkload};
@@ -22,8 +24,12 @@ pub struct CateRelease {
     pub accounting: Accounting,
     /// The deployment card.
     pub deployment_card: DeploymentCard,
-    /// What each stage took from the noisy sums of those before; functions of these alone.
+    /// Of the learner `adaptive`, what each stage took from the noisy sums of those before; functions of these alone.
+    #[serde(default, skip_serializing_if = "CateParameters::is_absent")]
     pub parameters: CateParameters,
+    /// Of the other learners, how the records were divided, and what a regression is if the sums do not say it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub split: Option<SplitRelease>,
     /// The noisy sums, one entry per stage, in the order in which they were drawn.
     pub measurements: Vec<PanelMeasurement>,
     /// The schema document.
@@ -120,7 +126,14 @@ impl CateRelease {
         let workload = CateWorkload::from_file(&self.workload, &schema)
             .map_err(|e| inconsistent(format!("its workload does not hold: {e}")))?;
         let names = self.measurements.iter().map(|m| m.name.as_str());
-        if !names.eq(CateStage::ALL.iter().map(|stage| stage.name())) {
+        let expected = match &workload.split {
+            None => CateStage::ALL
+                .iter()
+                .map(|stage| stage.name().into())
+                .collect(),
+            Some(settings) => SplitRelease::measurement_names(settings),
+        };
+        if !names.eq(expected.iter().map(String::as_str)) {
             return Err(inconsistent(
                 "its measurements are not those of its stages".into(),
             ));
@@ -133,7 +146,12 @@ impl CateRelease {
                 )));
             }
         }
-        if !self.parameters.is_sound() {
+        let sound = match (&workload.split, &self.split) {
+            (None, None) => self.parameters.is_sound(),
+            (Some(settings), Some(split)) => split.is_sound(settings, &schema),
+            _ => false,
+        };
+        if !sound {
             return Err(inconsistent("its parameters are out of range".into()));
         }
         Ok(CheckedCateRelease {
@@ -151,6 +169,11 @@ impl CateRelease {
 }
 
 impl CateParameters {
+    /// Whether there are none, as of the learners that split the sample.
+    fn is_absent(&self) -> bool {
+        *self == CateParameters::default()
+    }
+
     fn is_sound(&self) -> bool {
         let positive = [
             self.records,

@@ -5,16 +5,20 @@
 //! exact count, no hash of the data, no path and no time. Everything downstream (`reconstruct`,
 //! `impute`, `analyze`) reads nothing else.
 
+mod additive;
 mod card;
 mod cate;
+mod cate_split;
 mod check;
 mod effects;
 mod panel;
 mod panel_card;
 mod selection;
 
+pub use additive::{AdditiveModel, AdditiveTerm, Curve};
 pub use card::DeploymentCard;
 pub use cate::{CateParameters, CateRelease, CheckedCateRelease, ReleasedPropensity};
+pub use cate_split::{BoostedModel, NOT_PRIVATE, ReleasedPart, SplitRelease};
 pub use effects::{
     EffectMeasurement, EffectsParameters, EffectsRelease, ReleasedScore, SelectionRound,
 };

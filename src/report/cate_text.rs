@@ -2,7 +2,7 @@
 
 use super::numbers::{decimals_for, fixed, integer};
 use super::{Column, Outcome, Style, Table};
-use crate::cate::{EffectSummary, RowEffects, Shape};
+use crate::cate::{EffectSummary, Projection, RowEffects, Shape};
 
 /// The most pairs and rows that are printed; JSON has all.
 const MOST_PAIRS: usize = 5;
@@ -10,6 +10,15 @@ const MOST_ROWS: usize = 20;
 
 /// What is said of intervals wherever effects are printed.
 const NO_INTERVALS: &str = "No intervals: the learner's own are too narrow in simulation, since they leave out what the basis can't express and the propensity's error.";
+
+/// What is said of intervals of the learners that split the sample.
+const NO_SPLIT_INTERVALS: &str = "No intervals: they are known for `learner: dr` with `base: second-moment` and a `linear` or `one-hot` basis, where the schema's design states the propensity.";
+
+/// What is said where there are intervals.
+const PROJECTION: &str = "Intervals below are of the projection of the effect onto the basis, the best sum of such functions, which is the effect only where that is such a sum; the average is the average effect in any case. They count the noise and the sampling error.";
+
+/// What is said of the learner `s`.
+const CONSTANT: &str = "The learner s adds up functions of single covariates and the treatment's: its effect is the same for everyone whatever the truth, so it is an average effect and has no shapes.";
 
 /// A release's effects.
 pub fn cate_text(
@@ -26,6 +35,12 @@ pub fn cate_text(
     let largest = sizes.fold(summary.average.abs(), f64::max);
     let decimals = decimals_for([largest / 100.0]).saturating_sub(1);
     let mut tables = vec![average(outcome, summary, guarantee, decimals)];
+    tables.extend(
+        summary
+            .projection
+            .iter()
+            .map(|p| of_projection(p, decimals)),
+    );
     if let Some(rows) = &summary.rows {
         tables.push(of_rows(rows, decimals));
         if !rows.groups.is_empty() {
@@ -51,8 +66,48 @@ fn average(outcome: &Outcome, summary: &EffectSummary, guarantee: &str, decimals
         format!("average ({})", summary.contrast),
         fixed(summary.average, decimals),
     ]);
-    table.note(format!("Learner adaptive; {guarantee}."));
-    table.note(NO_INTERVALS);
+    table.note(format!("Learner {}; {guarantee}.", summary.learner));
+    if summary.not_private.is_none() {
+        summary
+            .composition
+            .iter()
+            .for_each(|statement| table.note(statement));
+    }
+    if summary.is_constant {
+        table.note(CONSTANT);
+    }
+    match (&summary.projection, summary.learner.as_str()) {
+        (Some(_), _) => table.note(PROJECTION),
+        (None, "adaptive") => table.note(NO_INTERVALS),
+        (None, _) => table.note(NO_SPLIT_INTERVALS),
+    }
+    table
+}
+
+fn of_projection(projection: &Projection, decimals: usize) -> Table {
+    let columns = [
+        Column::text("Projection of the effect"),
+        Column::number("Estimate"),
+        Column::number("From"),
+        Column::number("To"),
+    ];
+    let title = format!(
+        "Intervals at {} %, of the projection onto the basis",
+        100.0 * projection.level
+    );
+    let mut table = Table::new(columns).title(title);
+    for point in std::iter::once(&projection.average).chain(&projection.points) {
+        let name = match (&point.column, &point.label) {
+            (Some(column), Some(label)) => format!("{column} = {label} adds"),
+            _ => "average".into(),
+        };
+        let numbers = [point.estimate, point.lower, point.upper];
+        let [estimate, lower, upper] = numbers.map(|number| fixed(number, decimals));
+        table.row([name, estimate, lower, upper]);
+    }
+    if let Some(reason) = &projection.without_points {
+        table.note(format!("No intervals by covariate: {reason}."));
+    }
     table
 }
 

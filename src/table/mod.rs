@@ -75,6 +75,16 @@ pub struct CodedTable {
     pub imputation: Option<Vec<u32>>,
 }
 
+impl crate::privacy::Rows for CodedTable {
+    fn rows(&self) -> usize {
+        self.rows
+    }
+
+    fn picked(&self, rows: &[usize]) -> Self {
+        CodedTable::picked(self, rows)
+    }
+}
+
 impl CodedTable {
     /// The table of these rows, in this order, some perhaps several times; no longer a stack.
     ///

@@ -1,6 +1,7 @@
 //! The effect workload, checked against a schema: conditional average treatment effects.
 
 use super::cate_file::{CateFile, CateLearner, CateSharesFile, ProductsFile};
+use super::cate_split::{self, SplitSettings};
 use super::check::{WorkloadError, causal_roles, check_leaves};
 use super::effects::check_squares;
 use super::file::{ModelFile, WORKLOAD_FORMAT};
@@ -15,6 +16,9 @@ const DEFAULT_OVERLAP: f64 = 0.08;
 
 /// The default clip of the pseudo-outcome, in multiples of its spread (chosen by simulation).
 const DEFAULT_CLIP: f64 = 2.5;
+
+/// The default clip of the pseudo-outcome of the learners that split the sample, in their own unit.
+const DEFAULT_SPLIT_CLIP: f64 = 1.0;
 
 /// A stage of the release, in the order in which they are measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -72,8 +76,12 @@ pub struct CateWorkload {
     pub products: ProductsFile,
     /// The overlap bound eta.
     pub overlap: f64,
-    /// The clip of the pseudo-outcome, in multiples of its spread.
+    /// The clip of the pseudo-outcome: in multiples of its spread, or of [`SplitSettings::clip_unit`].
     pub clip: f64,
+    /// How effects are learnt.
+    pub learner: CateLearner,
+    /// The settings of `dr`, `r` and `s`; none of `adaptive`.
+    pub split: Option<SplitSettings>,
     /// The stages' shares, summing to 1.
     pub shares: CateSharesFile,
 }
@@ -141,12 +149,6 @@ fn check(file: &CateFile, schema: &Schema) -> Result<CateWorkload, Fault> {
             "sums of tables are released with Gaussian noise, which has no pure guarantee; use `gdp` or `zcdp`",
         ));
     }
-    if file.learner != CateLearner::Adaptive {
-        return Err(top.to("learner").fault(format!(
-            "the learner {:?} is not in this version; use `learner: adaptive`, which needs no sample split",
-            file.learner.name()
-        )));
-    }
     let (treatment, outcome) = causal_roles(schema, &top)?;
     let arms = schema.columns[treatment].levels();
     if arms != 2 {
@@ -171,9 +173,15 @@ fn check(file: &CateFile, schema: &Schema) -> Result<CateWorkload, Fault> {
             ))),
         }
     };
+    let default_clip = match file.learner {
+        CateLearner::Adaptive => DEFAULT_CLIP,
+        _ => DEFAULT_SPLIT_CLIP,
+    };
     Ok(CateWorkload {
         adjacency: file.adjacency,
         accountant: file.accountant,
+        learner: file.learner,
+        split: cate_split::check(file, schema, &columns, &top)?,
         treatment,
         outcome,
         columns,
@@ -186,7 +194,7 @@ fn check(file: &CateFile, schema: &Schema) -> Result<CateWorkload, Fault> {
             0.001,
             0.4,
         )?,
-        clip: between("clip", file.clip.map(|n| n.0), DEFAULT_CLIP, 0.5, 10.0)?,
+        clip: between("clip", file.clip.map(|n| n.0), default_clip, 0.1, 10.0)?,
         shares: check_shares(file.stages.unwrap_or_default(), &top.to("stages"))?,
     })
 }
@@ -263,8 +271,36 @@ columns:
     fn what_does_not_hold_is_refused_at_its_place() {
         for (line, expected) in [
             (
-                "learner: dr",
-                "w.yaml:3:10: the learner \"dr\" is not in this version",
+                "base: ebm",
+                "w.yaml:3:7: `base` belongs to the learners dr, r and s",
+            ),
+            (
+                "learner: dr\ncurves: none",
+                "w.yaml:4:9: `curves` belongs to the learner adaptive",
+            ),
+            (
+                "learner: s\nsplit: {outcome: .5}",
+                "w.yaml:4:8: the learner s looks at all records at once",
+            ),
+            (
+                "learner: r\nsplit: {outcome: 0}",
+                "w.yaml:4:18: a part's share is a positive number",
+            ),
+            (
+                "learner: r\nbase: ebm\nbasis: hat",
+                "w.yaml:5:8: `basis` belongs to `base: second-moment`",
+            ),
+            (
+                "learner: r\nboosting: {rounds: 3}",
+                "w.yaml:4:11: `boosting` belongs to `base: ebm`",
+            ),
+            (
+                "learner: r\nbase: ebm\nboosting: {rate: 2}",
+                "w.yaml:5:18: rate lies between",
+            ),
+            (
+                "learner: r\nbase: ebm\ncompat: published",
+                "w.yaml:5:9: the published code is repeated for `learner: dr` with `base: ebm`",
             ),
             ("overlap: 0.5", "w.yaml:3:10: overlap lies between"),
             ("clip: 0", "w.yaml:3:7: clip lies between"),

@@ -38,10 +38,25 @@ pub struct CateFile {
     /// The overlap bound eta: propensities are clipped to lie between eta and 1 - eta. Default 0.08.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overlap: Option<Number>,
-    /// The clip of the pseudo-outcome, in multiples of its released spread; never beyond 2 / eta half-ranges of the
-    /// outcome. Default 2.5.
+    /// The clip of the pseudo-outcome. `adaptive`: in multiples of its released spread; never beyond 2 / eta
+    /// half-ranges of the outcome; default 2.5. `dr`: in multiples of 1 / sqrt(eta (1 - eta)) half-ranges; default 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clip: Option<Number>,
+    /// What `dr`, `r` and `s` regress with. Default `second-moment`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base: Option<CateBase>,
+    /// The basis of `base: second-moment`. Default `hat`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub basis: Option<MomentBasisKind>,
+    /// How records are divided at random, for `dr` and `r`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub split: Option<SplitSharesFile>,
+    /// The settings of `base: ebm`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub boosting: Option<BoostingFile>,
+    /// `published`: `dr` with `ebm` as the paper's code has it, which is not private.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compat: Option<CateCompat>,
     /// How the budget is divided over the stages.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stages: Option<CateSharesFile>,
@@ -62,11 +77,11 @@ pub enum CateLearner {
     /// Doubly robust residuals of centred second moments, on all records.
     #[default]
     Adaptive,
-    /// The doubly robust learner with sample splitting; not in this version.
+    /// The doubly robust learner with sample splitting.
     Dr,
-    /// The residual-on-residual learner with sample splitting; not in this version.
+    /// The residual-on-residual learner with sample splitting.
     R,
-    /// One model of outcome on treatment and covariates; not in this version.
+    /// One model of the outcome on treatment and covariates, whose effect is the same for everyone.
     S,
 }
 
@@ -80,6 +95,84 @@ impl CateLearner {
             CateLearner::S => "s",
         }
     }
+}
+
+/// What a learner regresses with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CateBase {
+    /// Ridge regression on noisy second moments of a basis.
+    #[default]
+    SecondMoment,
+    /// A sum of step functions, boosted round by round: DP-EBM, corrected.
+    Ebm,
+}
+
+/// The functions of a covariate that `base: second-moment` adds up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum MomentBasisKind {
+    /// A line between a numeric covariate's bounds; of others, as `one-hot`.
+    Linear,
+    /// Five hats: straight between five even knots; of covariates that are not numeric, as `one-hot`.
+    #[default]
+    Hat,
+    /// One indicator per level or bin of the schema.
+    OneHot,
+}
+
+/// Shares of the records; only their proportions count.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct SplitSharesFile {
+    /// For the propensity; nothing where the schema's design states it.
+    pub propensity: f64,
+    /// For the outcome regression.
+    pub outcome: f64,
+    /// For the effect.
+    pub effect: f64,
+}
+
+impl Default for SplitSharesFile {
+    /// The paper's.
+    fn default() -> Self {
+        SplitSharesFile {
+            propensity: 0.25,
+            outcome: 0.25,
+            effect: 0.5,
+        }
+    }
+}
+
+/// The settings of `base: ebm`.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct BoostingFile {
+    /// How often each feature has its turn.
+    pub rounds: u32,
+    /// The share of a leaf's mean residual that a turn adds.
+    pub rate: f64,
+    /// The share of `mu^2` that the histograms of the features get.
+    pub bins_share: f64,
+}
+
+impl Default for BoostingFile {
+    /// Rounds and rate are the paper's; the share was chosen by simulation.
+    fn default() -> Self {
+        BoostingFile {
+            rounds: 300,
+            rate: 0.01,
+            bins_share: 0.1,
+        }
+    }
+}
+
+/// Whose faults are kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CateCompat {
+    /// The published code's: its releases are NOT PRIVATE.
+    Published,
 }
 
 /// Which products of two features join the basis.

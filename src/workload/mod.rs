@@ -6,6 +6,7 @@
 
 mod cate;
 mod cate_file;
+mod cate_split;
 mod causal;
 mod causal_aim;
 mod causal_aim_file;
@@ -24,7 +25,11 @@ mod tests;
 mod workload_file;
 
 pub use cate::{CateStage, CateWorkload};
-pub use cate_file::{CateFile, CateLearner, CateMechanism, CateSharesFile, ProductsFile};
+pub use cate_file::{
+    BoostingFile, CateBase, CateCompat, CateFile, CateLearner, CateMechanism, CateSharesFile,
+    MomentBasisKind, ProductsFile, SplitSharesFile,
+};
+pub use cate_split::{MOST_CODES, SplitPart, SplitSettings};
 pub use causal::{Block, BlockQuery, CausalBlocks};
 pub(crate) use causal::{hub_query, leaf_query, pair_query};
 pub use causal_aim::CausalAimBlock;

@@ -2,4 +2,4 @@
 
 mod audit;
 mod sensitivity;
-mod sequence;
+pub(crate) mod sequence;

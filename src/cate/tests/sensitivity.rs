@@ -5,7 +5,8 @@ use crate::cate::basis::Basis;
 use crate::cate::features::{FEATURE_SCALE, Features};
 use crate::cate::pseudo::PseudoOutcome;
 use crate::cate::statistics::{ArmCross, ArmGrams, HubTotals, PseudoCross, PseudoSpread};
-use crate::measure::effects::{Record, Statistic};
+use crate::measure::effects::Statistic;
+use crate::measure::effects::tests::reach;
 use crate::release::{CateParameters, ReleasedPropensity};
 use crate::schema::{SCALE, Schema};
 use crate::workload::CateWorkload;
@@ -43,54 +44,10 @@ fn records() -> Vec<(usize, i64, [i64; 2])> {
     records
 }
 
-/// The largest length and distance of contributions, over what is stated. `order` counts the cells off the diagonal of
-/// triangles of this order twice: the Frobenius norm.
+/// The reach of a statistic's contributions, over what is stated.
 fn reach_found(statistic: &dyn Statistic, order: Option<usize>) -> [f64; 2] {
-    let contributions: Vec<Vec<i64>> = records()
-        .iter()
-        .map(|(arm, outcome, scores)| {
-            let mut sums = vec![0; statistic.cells()];
-            let record = Record {
-                arm: *arm,
-                outcome: *outcome,
-                scores,
-            };
-            statistic.add(&record, &mut sums);
-            sums
-        })
-        .collect();
-    let twice: Vec<i128> = match order {
-        None => vec![1; statistic.cells()],
-        Some(order) => {
-            let cells =
-                (0..order).flat_map(|i| (i..order).map(move |j| if i == j { 1 } else { 2 }));
-            cells.cycle().take(statistic.cells()).collect()
-        }
-    };
-    let squared = |cells: &mut dyn Iterator<Item = i64>| -> i128 {
-        cells
-            .zip(&twice)
-            .map(|(x, twice)| i128::from(x).pow(2) * twice)
-            .sum()
-    };
-    let mut found = [0, 0];
-    for (i, u) in contributions.iter().enumerate() {
-        found[0] = found[0].max(squared(&mut u.iter().copied()));
-        for v in &contributions[..i] {
-            found[1] = found[1].max(squared(&mut u.iter().zip(v).map(|(a, b)| a - b)));
-        }
-    }
-    let reach = statistic.reach();
-    for (found, stated) in found.iter().zip([reach.norm, reach.diameter]) {
-        assert!(
-            *found <= i128::from(stated).pow(2),
-            "{found} squared, beyond {stated}"
-        );
-    }
-    [
-        (found[0] as f64).sqrt() / reach.norm as f64,
-        (found[1] as f64).sqrt() / reach.diameter as f64,
-    ]
+    let contributions = reach::contributions(statistic, &records());
+    reach::found(&contributions, statistic.reach(), order)
 }
 
 #[test]

@@ -10,7 +10,7 @@ use crate::workload::{CateStage, CateWorkload};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-const SCHEMA: &str = "
+pub(crate) const SCHEMA: &str = "
 format: dpcausal.schema/1
 rows: 20000
 design: DESIGN
@@ -22,7 +22,7 @@ columns:
 ";
 
 /// Effects are `1 + age / 50`, and one more in region c; older people are treated more often, and fare better anyway.
-fn table(rows: usize, randomised: bool) -> CodedTable {
+pub(crate) fn table(rows: usize, randomised: bool) -> CodedTable {
     let mut rng = ChaCha8Rng::seed_from_u64(5);
     let mut table = CodedTable {
         rows,
@@ -38,7 +38,8 @@ fn table(rows: usize, randomised: bool) -> CodedTable {
         let effect = 1.0 + 2.0 * age + f64::from(u8::from(region == 2));
         let noise: f64 = rng.random::<f64>() - 0.5;
         let y = 2.0 + 2.0 * age + noise + if treated { effect } else { 0.0 };
-        for (column, code) in [(0, u16::from(treated)), (1, 0), (2, region), (3, 0)] {
+        let bin = (10.0 * age) as u16;
+        for (column, code) in [(0, u16::from(treated)), (1, bin), (2, region), (3, 0)] {
             table.codes[column].as_mut().unwrap().push(code);
         }
         table.values[1]
@@ -57,10 +58,20 @@ fn release(design: &str, adjacency: &str, mu: f64) -> CheckedCateRelease {
 }
 
 fn measured(schema: &str, adjacency: &str, mu: f64, rows: CodedTable) -> CheckedCateRelease {
+    let keys = format!("adjacency: {adjacency}\n");
+    measured_with(schema, &keys, Budget::gdp(mu).unwrap(), rows)
+}
+
+/// A release with these keys of the workload.
+pub(crate) fn measured_with(
+    schema: &str,
+    keys: &str,
+    budget: Budget,
+    rows: CodedTable,
+) -> CheckedCateRelease {
     let (schema, schema_file) = Schema::parse(schema, "s.yaml").unwrap();
-    let text = format!("format: dpcausal.workload/1\nmechanism: cate\nadjacency: {adjacency}\n");
+    let text = format!("format: dpcausal.workload/1\nmechanism: cate\n{keys}");
     let (workload, workload_file) = CateWorkload::parse(&text, "w.yaml", &schema).unwrap();
-    let budget = Budget::gdp(mu).unwrap();
     let plan = CatePlan::new(schema.clone(), workload, Guarantee::new(budget, &schema)).unwrap();
     let documents = CateDocuments {
         schema: schema_file,

@@ -1,7 +1,7 @@
 //! `analyze` of a release of conditional effects: average, shapes, effects at rows.
 
 use super::documents::failure;
-use crate::cate::{covariates_only, summarise};
+use crate::cate::{covariates_only, projection, summarise};
 use crate::cli::args::AnalyzeArguments;
 use crate::cli::input::source;
 use crate::cli::output::Destination;
@@ -25,6 +25,14 @@ pub fn analyze(
              the workload: leave them out",
         ));
     }
+    if let Some(statement) = release
+        .document
+        .split
+        .as_ref()
+        .and_then(|s| s.not_private.as_ref())
+    {
+        note(global, statement);
+    }
     if release.document.provenance.insecure_seed {
         note(
             global,
@@ -33,7 +41,8 @@ pub fn analyze(
     }
     let by = groups(release, arguments)?;
     let table = rows(release, arguments, global)?;
-    let summary = summarise(release, table.as_ref(), &by).map_err(failure)?;
+    let mut summary = summarise(release, table.as_ref(), &by).map_err(failure)?;
+    summary.projection = projection(release, arguments.level).map_err(failure)?;
     let outcome = Outcome::of(&release.schema.columns[release.workload.outcome]);
     if let Some(path) = &arguments.svg {
         Destination::from(path.clone().into_os_string())

@@ -2,14 +2,15 @@
 
 use super::documents::{failure, read_plan};
 use crate::cate;
-use crate::cli::GlobalArguments;
 use crate::cli::args::MeasureArguments;
 use crate::cli::input::source;
 use crate::cli::measure::{noise_source, reserve, unit};
 use crate::cli::output::Destination;
 use crate::cli::progress::Progress;
 use crate::cli::status::{ExitStatus, Failure, OrStatus};
+use crate::cli::{GlobalArguments, note};
 use crate::privacy::Entry;
+use crate::release::NOT_PRIVATE;
 use crate::report::numbers::size;
 use crate::table;
 use crate::workload::CateWorkload;
@@ -17,6 +18,21 @@ use crate::workload::CateWorkload;
 /// Runs the command.
 pub fn measure(arguments: &MeasureArguments, global: GlobalArguments) -> Result<(), Failure> {
     let (plan, documents) = read_plan(&arguments.documents, &arguments.budget)?;
+    if plan
+        .workload
+        .split
+        .as_ref()
+        .is_some_and(|settings| settings.published)
+    {
+        if arguments.ledger.is_some() {
+            return Err(Failure::because(
+                ExitStatus::Usage,
+                "a ledger can't account for what is not private: leave --ledger out for simulated or public data, or \
+                 `compat: published` out of the workload",
+            ));
+        }
+        note(global, NOT_PRIVATE);
+    }
     let output = Destination::from(arguments.output.clone().into_os_string());
     output.check().or_status(ExitStatus::Usage)?;
     let mut noise = noise_source(arguments.insecure_seed, global)?;

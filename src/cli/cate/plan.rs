@@ -1,10 +1,11 @@
 //! `plan` with an effect workload: what each stage would cost. Touches no data.
 
-use super::documents::read_plan;
+use super::documents::{failure, read_plan};
 use crate::cate::{CateLine, CatePlan};
 use crate::cli::args::PlanArguments;
 use crate::cli::output::Destination;
 use crate::cli::status::{ExitStatus, Failure, OrStatus};
+use crate::release::NOT_PRIVATE;
 use crate::report::numbers::{integer, significant};
 use crate::report::{Column, Table, document};
 use serde::Serialize;
@@ -14,8 +15,12 @@ use serde::Serialize;
 struct Page {
     adjacency: String,
     accountant: String,
+    learner: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    not_private: Option<&'static str>,
     features: Vec<String>,
-    basis_terms: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    basis_terms: Option<usize>,
     stages: Vec<CateLine>,
     mu: f64,
     epsilon: Option<f64>,
@@ -43,17 +48,27 @@ pub fn plan(arguments: &PlanArguments) -> Result<(), Failure> {
 }
 
 fn page(plan: &CatePlan) -> Result<Page, Failure> {
+    let split = plan.workload.split.as_ref();
+    let published = split.is_some_and(|settings| settings.published);
+    let columns = plan.workload.columns.iter();
+    let covariates = columns.map(|&column| plan.schema.columns[column].name.clone());
     Ok(Page {
+        learner: plan.workload.learner.name(),
+        not_private: published.then_some(NOT_PRIVATE),
         adjacency: plan.workload.adjacency.to_string(),
         accountant: plan.workload.accountant.to_string(),
-        features: plan.features.list.iter().map(|f| f.name.clone()).collect(),
-        basis_terms: plan.features.terms.len(),
-        stages: plan.lines(),
+        features: match split {
+            None => plan.features.list.iter().map(|f| f.name.clone()).collect(),
+            Some(_) => covariates.collect(),
+        },
+        basis_terms: split.is_none().then_some(plan.features.terms.len()),
+        stages: plan.lines().map_err(failure)?,
         mu: plan.mu_squared.sqrt(),
         epsilon: plan
             .guarantee
             .epsilon(plan.cost)
-            .or_status(ExitStatus::Usage)?,
+            .or_status(ExitStatus::Usage)?
+            .filter(|_| !published),
         delta: plan.guarantee.delta,
     })
 }
@@ -61,21 +76,31 @@ fn page(plan: &CatePlan) -> Result<Page, Failure> {
 fn table(page: &Page) -> Table {
     let columns = [
         Column::text("Stage"),
+        Column::number("Records"),
         Column::number("Cells"),
         Column::number("Sensitivity"),
         Column::number("Sigma"),
         Column::number("mu^2"),
     ];
-    let mut table =
-        Table::new(columns).title("Planned stages of the effect workload, learner adaptive");
+    let title = format!(
+        "Planned stages of the effect workload, learner {}",
+        page.learner
+    );
+    let mut table = Table::new(columns).title(title);
     for line in &page.stages {
+        let part = line.part.unwrap_or(1.0);
         table.row([
             line.stage.to_string(),
+            format!("{:.0} %", 100.0 * part),
             integer(line.cells as u64),
             significant(line.sensitivity, 4),
             significant(line.sigma, 4),
             significant(line.mu_squared, 4),
         ]);
+    }
+    if let Some(statement) = page.not_private {
+        table.note(statement);
+        return table;
     }
     let guarantee = match (page.epsilon, page.delta) {
         (Some(epsilon), Some(delta)) => format!("({epsilon:.4}, {delta:e})-differential privacy"),
@@ -85,12 +110,21 @@ fn table(page: &Page) -> Table {
         "Guarantee: {:.4}-GDP; {guarantee}; {} adjacency, accountant {}.",
         page.mu, page.adjacency, page.accountant
     ));
+    let Some(terms) = page.basis_terms else {
+        table.note(format!(
+            "{} covariates. Units are half-ranges: of the outcome, of boosted targets, of the basis. Parts of the \
+             records are drawn at random, and the whole costs what one part does (parallel composition). No confidential \
+             data were read.",
+            page.features.len()
+        ));
+        return table;
+    };
     table.note(format!(
         "{} features and {} basis terms. Stages with the outcome are shown for a clip of half its range (2 is the \
          range), and the basis at its largest weight of curves; the release adapts both to earlier noisy sums. No \
          confidential data were read.",
         page.features.len(),
-        page.basis_terms
+        terms
     ));
     table
 }

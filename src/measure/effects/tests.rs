@@ -1,6 +1,7 @@
 //! Sensitivities by brute force, and the sequence on a table whose sums are known.
 
 pub(crate) mod audit;
+pub(crate) mod reach;
 
 use super::outcome_statistics::{
     ArmTotals, ResidualSizes, ResidualSquares, ResidualTotals, Residuals,
@@ -9,7 +10,7 @@ use super::scale::edges;
 use super::score_statistics::{Cross, Grams, Imbalance, ScoreMoments, ScoreTotals};
 use super::scorer::{Range, Scorer, clip_norm};
 use super::selection::{Association, utilities, utility_sensitivity};
-use super::statistic::{Record, Statistic};
+use super::statistic::Statistic;
 use crate::measure::{Counted, Documents, Guarantee, Plan};
 use crate::privacy::{Adjacency, Authorisation, Budget, Confidential, NoiseSource, ReleaseId};
 use crate::release::{CheckedRelease, Release};
@@ -50,54 +51,6 @@ fn records(arms: usize, box_only: bool) -> Vec<(usize, i64, [i64; 2])> {
         }
     }
     records
-}
-
-/// Of a statistic, the largest norm and distance of contributions, over what it states. `matrix` counts the
-/// cells off the diagonal of a triangle of this order twice: the Frobenius norm.
-fn reach_found(
-    statistic: &dyn Statistic,
-    arms: usize,
-    matrix: Option<usize>,
-    box_only: bool,
-) -> [f64; 2] {
-    let contributions: Vec<Vec<i64>> = records(arms, box_only)
-        .iter()
-        .map(|(arm, outcome, scores)| {
-            let mut sums = vec![0; statistic.cells()];
-            let record = Record {
-                arm: *arm,
-                outcome: *outcome,
-                scores,
-            };
-            statistic.add(&record, &mut sums);
-            sums
-        })
-        .collect();
-    let twice: Vec<bool> = match matrix {
-        None => vec![false; statistic.cells()],
-        Some(order) => {
-            let triangle = (0..order).flat_map(|i| (i..order).map(move |j| i != j));
-            triangle.cycle().take(statistic.cells()).collect()
-        }
-    };
-    let squared = |values: &mut dyn Iterator<Item = i64>| -> f64 {
-        let cells = values.zip(&twice);
-        cells
-            .map(|(v, &twice)| i128::from(v).pow(2) * (1 + i128::from(twice)))
-            .sum::<i128>() as f64
-    };
-    let norm = contributions
-        .iter()
-        .map(|u| squared(&mut u.iter().copied()));
-    let distance = contributions.iter().enumerate().flat_map(|(i, u)| {
-        let others = contributions[..i].iter();
-        others.map(move |v| squared(&mut u.iter().zip(v).map(|(a, b)| a - b)))
-    });
-    let reach = statistic.reach();
-    [
-        norm.fold(0.0, f64::max).sqrt() / reach.norm as f64,
-        distance.fold(0.0, f64::max).sqrt() / reach.diameter as f64,
-    ]
 }
 
 #[test]
@@ -158,8 +111,8 @@ fn contributions_reach_as_far_as_stated_and_no_further() {
             ),
         ];
         for (index, (statistic, matrix, box_only)) in statistics.into_iter().enumerate() {
-            for found in reach_found(statistic, arms, matrix, box_only) {
-                assert!(found <= 1.0, "{index} with {arms} arms: {found}");
+            let contributions = reach::contributions(statistic, &records(arms, box_only));
+            for found in reach::found(&contributions, statistic.reach(), matrix) {
                 // Rounding and the coarse set of records leave a little.
                 assert!(found > 0.99, "{index} with {arms} arms is loose: {found}");
             }
