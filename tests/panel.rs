@@ -105,6 +105,28 @@ fn every_method_goes_through_every_verb() {
 }
 
 #[test]
+fn a_page_holds_table_picture_and_terms() {
+    let scratch = california();
+    measure(&scratch, "--epsilon 2");
+    scratch.run("analyze release.json --html page.html");
+    let page = String::from_utf8(scratch.read("page.html")).unwrap();
+    for part in [
+        "<caption>Effects on",
+        "mean (ATT)",
+        "<svg",
+        "Terms of the release",
+        "replace-one",
+        // The noise of the test's release is seeded, and the page says so before everything else.
+        "NOT PRIVATE",
+    ] {
+        assert!(page.contains(part), "{part}");
+    }
+    assert!(!page.contains("<script") && !page.contains("http-equiv"));
+    let twice = scratch.run_for("analyze release.json --html a.html --svg a.html", 2);
+    assert!(twice.stderr.contains("the same place"), "{}", twice.stderr);
+}
+
+#[test]
 fn a_mean_alone_has_an_effect_and_no_series() {
     let scratch = california();
     scratch.write(

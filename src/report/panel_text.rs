@@ -25,10 +25,19 @@ pub fn panel_text(
     guarantee: &str,
     style: Style,
 ) -> String {
-    let tables = targets
-        .iter()
-        .map(|target| table(names, target, guarantee).render(style));
+    let tables = tables(names, targets, guarantee);
+    let tables = tables.into_iter().map(|table| table.render(style));
     tables.collect::<Vec<String>>().join("\n")
+}
+
+/// The tables of a panel's effects, one per target.
+pub(super) fn tables(
+    names: &PanelNames<'_>,
+    targets: &[TargetEffects],
+    guarantee: &str,
+) -> Vec<Table> {
+    let table = |target| table(names, target, guarantee);
+    targets.iter().map(table).collect()
 }
 
 fn table(names: &PanelNames<'_>, target: &TargetEffects, guarantee: &str) -> Table {
