@@ -18,7 +18,9 @@ pub use cate::{CateParameters, CateRelease, CheckedCateRelease, ReleasedPropensi
 pub use effects::{
     EffectMeasurement, EffectsParameters, EffectsRelease, ReleasedScore, SelectionRound,
 };
-pub use panel::{CheckedPanelRelease, NoiseLaw, PanelMeasurement, PanelRelease, ReleasedControl};
+pub use panel::{
+    CheckedPanelRelease, NoiseLaw, PanelMeasurement, PanelRelease, PenaltyChoice, ReleasedControl,
+};
 pub use selection::{MarginalRound, MarginalSelection, MergedLevels};
 
 use crate::privacy::{AccountantKind, Adjacency, Budget, Cost, ReleaseId};
