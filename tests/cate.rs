@@ -22,7 +22,7 @@ fn measured(epsilon: f64) -> Scratch {
 fn a_release_gives_average_shapes_rows_and_a_picture() {
     let scratch = measured(5.0);
     let page = scratch
-        .run("analyze release.json --rows lalonde.csv --by married --svg shapes.svg --json -q")
+        .run("analyze release.json --rows lalonde.csv --by married --svg shapes.svg --html shapes.html --json -q")
         .json();
     let rows = page["rows"]["effects"].as_array().expect("effects");
     assert_eq!(rows.len(), 445);
@@ -33,6 +33,15 @@ fn a_release_gives_average_shapes_rows_and_a_picture() {
     assert!(page["shapes"].as_array().expect("shapes").len() >= 6);
     let picture = String::from_utf8(scratch.read("shapes.svg")).expect("text");
     assert!(picture.contains("<polyline") && picture.contains("married"));
+    let html = String::from_utf8(scratch.read("shapes.html")).expect("text");
+    for part in [
+        "average (",
+        "<svg",
+        "What each covariate adds",
+        "Terms of the release",
+    ] {
+        assert!(html.contains(part), "{part}");
+    }
     let text = scratch.run("analyze release.json -q").text();
     assert!(
         text.contains("No intervals") && text.contains("What age adds"),

@@ -86,6 +86,23 @@ fn every_method_goes_through_every_verb() {
         ("direct", "lambda: 100\n", "--epsilon 1"),
         ("difference-in-differences", "", "--epsilon 1"),
         ("uniform", "", "--rho 0.1"),
+        (
+            "direct",
+            "lambda: {grid: [100, 1000, 10000]}\n",
+            "--epsilon 4",
+        ),
+        (
+            "output",
+            "lambda: {grid: [100, 1000], share: .2}\n",
+            "--epsilon 4 --delta 1e-3",
+        ),
+        (
+            "objective",
+            "lambda: {grid: [1000, 5000]}\nfit_share: .1\n",
+            "--epsilon 4",
+        ),
+        ("index", "fit_share: .2\n", "--epsilon 1"),
+        ("uniform", "fit_share: .2\n", "--rho 0.1"),
     ] {
         scratch.write(
             "w.yaml",
@@ -102,6 +119,158 @@ fn every_method_goes_through_every_verb() {
         let imputed = scratch.run("impute release.json -m 3 --format csv").text();
         assert_eq!(imputed.lines().count(), 1 + 3 * 31, "{method}");
     }
+}
+
+#[test]
+fn a_page_holds_table_picture_and_terms() {
+    let scratch = california();
+    measure(&scratch, "--epsilon 2");
+    scratch.run("analyze release.json --html page.html");
+    let page = String::from_utf8(scratch.read("page.html")).unwrap();
+    for part in [
+        "<caption>Effects on",
+        "mean (ATT)",
+        "<svg",
+        "Terms of the release",
+        "replace-one",
+        // The noise of the test's release is seeded, and the page says so before everything else.
+        "NOT PRIVATE",
+    ] {
+        assert!(page.contains(part), "{part}");
+    }
+    assert!(!page.contains("<script") && !page.contains("http-equiv"));
+    let twice = scratch.run_for("analyze release.json --html a.html --svg a.html", 2);
+    assert!(twice.stderr.contains("the same place"), "{}", twice.stderr);
+}
+
+#[test]
+fn a_penalty_is_chosen_and_the_release_names_nothing_but_the_choice() {
+    let scratch = california();
+    scratch.write(
+        "w.yaml",
+        "format: dpcausal.workload/1\nmechanism: dpsc\nmethod: direct\nlambda: {grid: [150, 1500, 15000], share: 0.25}\n",
+    );
+    scratch.run("ledger init l.jsonl --epsilon 8 --delta 0");
+    measure(&scratch, "--workload w.yaml --epsilon 8 --ledger l.jsonl");
+    let release: serde_json::Value = serde_json::from_slice(&scratch.read("release.json")).unwrap();
+    let choice = release["controls"][0]["penalty"].as_object().unwrap();
+    let mut keys: Vec<&String> = choice.keys().collect();
+    keys.sort();
+    assert_eq!(keys, ["cost", "epsilon", "lambda"]);
+    let lambda = choice["lambda"].as_f64().unwrap();
+    assert!([150.0, 1500.0, 15000.0].contains(&lambda));
+    let epsilon = choice["cost"]["pure_epsilon"].as_f64().unwrap();
+    assert!(epsilon <= 2.0 && epsilon > 1.999, "{epsilon}");
+    let spent = release["accounting"]["spent"]["pure_epsilon"]
+        .as_f64()
+        .unwrap();
+    assert!(spent <= 8.0 && spent > 7.99, "{spent}");
+    let page = scratch.run("analyze release.json --json").json();
+    assert_eq!(page["targets"][0]["lambda"].as_f64().unwrap(), lambda);
+    // A choice that is not of the grid is not this workload's.
+    let text = String::from_utf8(scratch.read("release.json")).unwrap();
+    let release = release
+        .to_string()
+        .replace(&format!("\"lambda\":{lambda:.1}"), "\"lambda\":151.0");
+    assert_ne!(release, text);
+    scratch.write("other.json", release);
+    let refused = scratch.run_for("analyze other.json", 3);
+    assert!(refused.stderr.contains("grid"), "{}", refused.stderr);
+}
+
+#[test]
+fn blocks_of_periods_are_released_and_the_mean_keeps_its_meaning() {
+    let scratch = california();
+    scratch.write(
+        "w.yaml",
+        "format: dpcausal.workload/1\nmechanism: dpsc\nmethod: index\nblock: 3\n",
+    );
+    scratch.run("plan --schema panel.yaml --workload w.yaml --panel prop99.csv --epsilon 50");
+    measure(&scratch, "--workload w.yaml --epsilon 50");
+    let page = scratch.run("analyze release.json --json").json();
+    let target = &page["targets"][0];
+    let periods = target["periods"].as_array().unwrap();
+    assert_eq!(periods.len(), 4);
+    assert_eq!(periods[0]["period"], "1989 to 1991");
+    let number = |value: &serde_json::Value| value.as_f64().unwrap();
+    let mean = periods.iter().map(|p| number(&p["estimate"])).sum::<f64>() / 4.0;
+    let att = number(&target["att"]["estimate"]);
+    assert!((mean - att).abs() < 1e-9);
+    // Twelve years, as without blocks.
+    assert!((number(&target["cumulative"]["estimate"]) - 12.0 * att).abs() < 1e-6);
+    let observed: f64 = periods.iter().map(|p| number(&p["observed"])).sum::<f64>() / 4.0;
+    let table = String::from_utf8(scratch.read("prop99.csv")).unwrap();
+    let later: Vec<f64> = table
+        .lines()
+        .filter_map(|line| line.strip_prefix("California,"))
+        .filter_map(|line| line.split_once(','))
+        .filter(|(year, _)| year.parse::<u32>().unwrap() >= 1989)
+        .map(|(_, value)| value.parse().unwrap())
+        .collect();
+    assert!((observed - later.iter().sum::<f64>() / 12.0).abs() < 1e-9);
+    // With little noise, within a pack or two of the effect without blocks.
+    scratch.write(
+        "single.yaml",
+        "format: dpcausal.workload/1\nmechanism: dpsc\nmethod: index\n",
+    );
+    measure(&scratch, "--workload single.yaml --epsilon 50");
+    let single = scratch.run("analyze release.json --json").json();
+    let single = number(&single["targets"][0]["att"]["estimate"]);
+    assert!((single - att).abs() < 4.0, "{single} {att}");
+    scratch.write(
+        "w.yaml",
+        "format: dpcausal.workload/1\nmechanism: dpsc\nblock: 5\n",
+    );
+    let refused = scratch.run_for(
+        "measure prop99.csv --schema panel.yaml --workload w.yaml --epsilon 1",
+        2,
+    );
+    assert!(
+        refused.stderr.contains("(1, 2, 3, 4, 6, 12)"),
+        "{}",
+        refused.stderr
+    );
+}
+
+#[test]
+fn a_released_fit_takes_the_place_of_the_targets_own_past() {
+    let scratch = california();
+    let att = |workload: &str| {
+        scratch.write(
+            "w.yaml",
+            format!("format: dpcausal.workload/1\nmechanism: dpsc\nmethod: index\n{workload}"),
+        );
+        measure(&scratch, "--workload w.yaml --epsilon 2");
+        scratch.run("analyze release.json --json").json()["targets"][0].clone()
+    };
+    let without = att("");
+    let with = att("fit_share: 0.2\n");
+    assert!(without["fit"].is_null());
+    let ratio = with["fit"]["ratio"].as_f64().unwrap();
+    let interval = &with["fit"]["interval"];
+    assert!(interval[0].as_f64().unwrap() <= ratio && ratio <= interval[1].as_f64().unwrap());
+    let departure = |of: &serde_json::Value| of["att"]["departure_deviation"].as_f64().unwrap();
+    assert!(departure(&with) < 2.0 * departure(&without));
+    let text = scratch.run("analyze release.json").text();
+    assert!(text.contains("from the released fit"), "{text}");
+    let release: serde_json::Value = serde_json::from_slice(&scratch.read("release.json")).unwrap();
+    assert_eq!(
+        release["controls"][0]["fit"]["values"]
+            .as_array()
+            .unwrap()
+            .len(),
+        1
+    );
+    // A share that was asked for and is not there.
+    let mut bare = release.clone();
+    bare["controls"][0].as_object_mut().unwrap().remove("fit");
+    scratch.write("bare.json", bare.to_string());
+    let refused = scratch.run_for("analyze bare.json", 3);
+    assert!(
+        refused.stderr.contains("measure of fit"),
+        "{}",
+        refused.stderr
+    );
 }
 
 #[test]

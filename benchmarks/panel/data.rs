@@ -1,8 +1,5 @@
 //! The panels of the placebo table.
 
-use rand::SeedableRng;
-use rand::rngs::SmallRng;
-use rand_distr::{Distribution, StandardNormal};
 use std::collections::BTreeMap;
 
 /// Untreated units over periods.
@@ -92,7 +89,10 @@ pub fn panels() -> Vec<Units> {
         }
     }
     for n in [600, 3000] {
-        panels.push(factor_model(n));
+        panels.push(super::factors::on_the_path_to_reach(n));
+    }
+    for draw in 0..super::factors::DRAWS {
+        panels.push(super::factors::on_a_path_of_its_own(600, draw));
     }
     panels
 }
@@ -138,40 +138,5 @@ fn read((name, _, columns, treated, pre_periods, bounds): Source, text: &str) ->
             .map(|series| series.into_values().collect())
             .collect(),
         targets,
-    }
-}
-
-/// Levels about 100, as logarithms three random walks with unit loadings, and noise.
-fn factor_model(donors: usize) -> Units {
-    let mut rng = SmallRng::seed_from_u64(7 + donors as u64);
-    let mut normal = move || -> f64 { StandardNormal.sample(&mut rng) };
-    let mut level = [0.0; 3];
-    let common: Vec<[f64; 3]> = (0..40)
-        .map(|_| {
-            let steps = [0.04, 0.03, 0.03].map(|size| size * normal());
-            level = [
-                level[0] + steps[0],
-                level[1] + steps[1],
-                level[2] + steps[2],
-            ];
-            level
-        })
-        .collect();
-    let mut row = || -> Vec<f64> {
-        let (base, loadings) = (0.3 * normal(), [1.0 + 0.5 * normal(), normal(), normal()]);
-        let mut value = |f: &[f64; 3]| {
-            let shared: f64 = loadings.iter().zip(f).map(|(l, f)| l * f).sum();
-            100.0 * (base + shared + 0.02 * normal()).exp()
-        };
-        common.iter().map(&mut value).collect()
-    };
-    let rows = (0..=donors).map(|_| row()).collect();
-    Units {
-        name: format!("factor{donors}"),
-        bounds: [5.0, 2000.0],
-        season: None,
-        pre_periods: 28,
-        rows,
-        targets: (0..40).map(|k| k * donors / 40).collect(),
     }
 }

@@ -37,11 +37,19 @@ pub fn run(arguments: &AnalyzeArguments, global: GlobalArguments) -> Result<(), 
             "--rows asks for conditional effects, which need a release of the workload `mechanism: cate`; leave it out",
         ));
     }
+    check_places(arguments)?;
     let input = match input {
         AnyInput::Panel(release) => return panel::analyze(&release, arguments, global),
         AnyInput::Cate(release) => return cate::analyze(&release, arguments, global),
         AnyInput::Records(input) => *input,
     };
+    if arguments.html.is_some() {
+        return Err(Failure::because(
+            ExitStatus::Usage,
+            "--html writes the page of a panel's release or of one of conditional effects; for these effects take \
+             --svg FILE, their picture",
+        ));
+    }
     let request = request(arguments, &input)?;
     let (analysis, schema) = match input {
         Input::Release(release) => (
@@ -74,6 +82,24 @@ pub fn run(arguments: &AnalyzeArguments, global: GlobalArguments) -> Result<(), 
         ),
     };
     write(&analysis, &schema, arguments)
+}
+
+/// Whether what is written has places of its own.
+fn check_places(arguments: &AnalyzeArguments) -> Result<(), Failure> {
+    let places = [
+        Some(&arguments.output),
+        arguments.svg.as_ref(),
+        arguments.html.as_ref(),
+    ];
+    let places: Vec<_> = places.into_iter().flatten().collect();
+    let twice = (1..places.len()).any(|i| places[..i].contains(&places[i]));
+    match twice {
+        true => Err(Failure::because(
+            ExitStatus::Usage,
+            "two of --html, --svg and -o name the same place: give each a file of its own",
+        )),
+        false => Ok(()),
+    }
 }
 
 /// The effects route where there is an effects part, and the moment route where the model is asked for, with

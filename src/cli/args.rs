@@ -287,6 +287,9 @@ pub struct AnalyzeArguments {
     /// Also draw the effects with their intervals (SVG)
     #[arg(long, value_name = "FILE")]
     pub svg: Option<PathBuf>,
+    /// Of a panel or of conditional effects: also write one self-contained HTML page with tables, picture and accounting
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
     /// Where the table or JSON goes
     #[arg(long, short, value_name = "FILE", default_value = "-")]
     pub output: PathBuf,

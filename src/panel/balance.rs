@@ -19,8 +19,11 @@
 //! `a a'` and `c c'` have squared distance `|a|^4 + |c|^4 - 2 (a'c)^2 <= 2 .7^4`. What later measurements take from
 //! earlier ones, the two means, `theta` and `t`, is released by then. **Charge.** `mu^2` in the parts named.
 //!
+//! The released mean of the past is shrunk towards the target's own `a_y` first, as far as its noise explains their distance:
+//! weights that would balance noise stay equal, and the answer is then that of [`index`](super::index).
+//!
 //! `theta` solves the noisy, ridged equations in the directions of the spread that stand out of its noise; the ridge is
-//! the least of a public sequence that keeps the root mean square `omega` of `a' theta` so small that `t = 1 + 2 omega`
+//! the least of a public sequence that keeps the root mean square `omega` of `a' theta` so small that `t = 1 + omega`
 //! leaves the last measurement's noise at .3 of the errors' own scale.
 
 mod features;
@@ -29,7 +32,7 @@ mod questions;
 use super::PanelError;
 use super::channel::{Channel, Rounding, Share};
 use super::control::{Control, NoiseTerm, PathScale};
-use super::linear::{Spectrum, times};
+use super::linear::{Spectrum, dot, times};
 use super::method::{Method, Setting};
 use crate::privacy::{Accountant, Confidential, NoiseSource, Norm};
 use crate::release::PanelMeasurement;
@@ -45,8 +48,8 @@ use questions::{
 const PARTS: [f64; 3] = [0.30, 0.15, 0.55];
 /// The last measurement's noise, as a part of the errors' scale, that weights may grow to.
 const NOISE_PART: f64 = 0.3;
-/// Weights beyond so many root mean squares are clipped.
-const WEIGHT_CLIP: f64 = 2.0;
+/// Weights that depart from one by more than so many root mean squares are clipped.
+const WEIGHT_CLIP: f64 = 1.0;
 /// Root mean squares below this are not worth any weights.
 const LEAST_OMEGA: f64 = 0.05;
 /// The ridge's sequence.
@@ -133,7 +136,7 @@ impl<'a> Balance<'a> {
         let noise = (means.noise_scale() / n).powi(2);
         let gains = self.features.gains(noise);
         (
-            past.to_vec(),
+            shrunk_towards(&self.features.target, past, noise),
             gains.iter().zip(errors).map(|(g, e)| g * e).collect(),
         )
     }
@@ -215,6 +218,16 @@ impl<'a> Balance<'a> {
     }
 }
 
+/// A released mean shrunk towards `centre` by James and Stein's positive-part factor for noise of this variance per
+/// coordinate: what of the distance the noise explains asks for no weights.
+fn shrunk_towards(centre: &[f64], mean: &[f64], noise_variance: f64) -> Vec<f64> {
+    let away: Vec<f64> = mean.iter().zip(centre).map(|(m, c)| m - c).collect();
+    let of_noise = mean.len() as f64 * noise_variance / dot(&away, &away);
+    // No distance at all is none to shrink.
+    let kept = if of_noise < 1.0 { 1.0 - of_noise } else { 0.0 };
+    centre.iter().zip(away).map(|(c, a)| c + kept * a).collect()
+}
+
 impl Method for Balance<'_> {
     fn channels(&self) -> Vec<(&'static str, usize, Channel)> {
         let (order, periods) = (self.features.order(), self.features.periods());
@@ -231,7 +244,7 @@ impl Method for Balance<'_> {
 
     fn cost(&self) -> crate::privacy::Cost {
         let first = self.means.cost().plus(&self.spread.cost());
-        first.plus(&super::output::cost_of(Share::Gaussian(self.last)))
+        first.plus(&super::division::cost_of(Share::Gaussian(self.last)))
     }
 
     fn measure(
@@ -320,6 +333,7 @@ impl Method for Balance<'_> {
                 vectors: spectrum.vectors.clone(),
             }),
             departure: Some(spectrum.clone()),
+            fit: None,
             is_worst_case: false,
         })
     }

@@ -22,6 +22,7 @@ use crate::privacy::{
     Norm, Sensitivity, SymmetricGaussianMechanism,
 };
 use crate::release::{NoiseLaw, PanelMeasurement};
+use crate::table::DonorRows;
 
 /// The scale of Gaussian noise, in lattice units: `2^30`, half way to the largest.
 const GAUSSIAN_SCALE_BITS: f64 = 30.0;
@@ -189,6 +190,21 @@ impl Channel {
             reach: (self.sensitivity / 2) as i64,
             largest_coordinate: matches!(self.noise, Noise::KNorm(Norm::LInfinity, _)),
         }
+    }
+
+    /// Asks the donors, then charges, adds noise, and writes down what came of it.
+    ///
+    /// # Errors
+    /// As [`Channel::release`].
+    pub fn answer<Q: ?Sized>(
+        &self,
+        name: &str,
+        (donors, question): (&Confidential<DonorRows>, &Q),
+        answer: fn(&DonorRows, &Q) -> Vec<i64>,
+        accountant: &mut Accountant,
+        noise: &mut NoiseSource,
+    ) -> Result<PanelMeasurement, PanelError> {
+        self.release(name, donors.ask(question, answer), 0, accountant, noise)
     }
 
     /// Charges, adds noise, and writes down what came of it. Of symmetric matrices `order` is the order.

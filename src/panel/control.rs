@@ -1,5 +1,6 @@
 //! The private counterfactual: its path, and the law of what separates it from the path without noise.
 
+use super::fit::ReleasedFit;
 use super::law;
 use super::linear::Spectrum;
 use super::method::Setting;
@@ -72,6 +73,13 @@ impl NoiseTerm {
         }
     }
 
+    /// The noise of a measurement whose values each enter one value of the path, with this factor.
+    pub fn each(measurement: &PanelMeasurement, factor: f64) -> NoiseTerm {
+        let cells = measurement.values.len();
+        let loadings = Mat::<f64>::identity(cells, cells) * faer::Scale(factor);
+        NoiseTerm::of(measurement, loadings)
+    }
+
     /// Adds a draw to a path.
     fn add<R: Rng + ?Sized>(&self, path: &mut [f64], rng: &mut R) {
         let count = self.loadings.ncols();
@@ -100,6 +108,8 @@ pub struct Control {
     pub held_back: Option<Spectrum>,
     /// The covariance of the target's own departure from its donors, from public numbers.
     pub departure: Option<Spectrum>,
+    /// What was released of how much of that covariance remains.
+    pub fit: Option<ReleasedFit>,
     /// Whether the law of the noise is a bound that holds whatever the donors are.
     pub is_worst_case: bool,
 }
@@ -120,8 +130,26 @@ impl Control {
 
     /// Adds a draw of the target's departure, and of what was held back, to a path.
     pub fn add_departure<R: Rng + ?Sized>(&self, path: &mut [f64], rng: &mut R) {
-        for part in self.held_back.iter().chain(&self.departure) {
-            add_normal(part, path, rng);
+        if let Some(held_back) = &self.held_back {
+            add_normal(held_back, 1.0, path, rng);
+        }
+        if let Some(departure) = &self.departure {
+            let factor = self.fit.as_ref().map_or(1.0, |fit| fit.draw(rng));
+            add_normal(departure, factor.sqrt(), path, rng);
+        }
+    }
+
+    /// A path on the unit scale, of one value per period or of their mean, with one noise and nothing held back.
+    pub fn on_unit_scale(setting: &Setting<'_>, path: Vec<f64>, noise: NoiseTerm) -> Control {
+        let is_mean = path.len() < setting.frame.post_periods();
+        Control {
+            departure: Some(Control::unit_departure(setting, is_mean)),
+            path,
+            scale: PathScale::unit(setting.schema),
+            noise: vec![noise],
+            held_back: None,
+            fit: None,
+            is_worst_case: false,
         }
     }
 
@@ -143,10 +171,10 @@ impl Control {
     }
 }
 
-fn add_normal<R: Rng + ?Sized>(spectrum: &Spectrum, path: &mut [f64], rng: &mut R) {
+fn add_normal<R: Rng + ?Sized>(spectrum: &Spectrum, factor: f64, path: &mut [f64], rng: &mut R) {
     for (k, variance) in spectrum.values.iter().enumerate() {
         let normal: f64 = StandardNormal.sample(rng);
-        let size = variance.sqrt() * normal;
+        let size = factor * variance.sqrt() * normal;
         for (i, value) in path.iter_mut().enumerate() {
             *value += size * spectrum.vectors[(i, k)];
         }

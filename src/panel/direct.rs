@@ -12,7 +12,8 @@
 
 use super::PanelError;
 use super::channel::{Channel, Lattice, Rounding};
-use super::control::{Control, NoiseTerm, PathScale};
+use super::control::{Control, NoiseTerm};
+use super::fit::{FitMeasure, RidgeFit};
 use super::linear::{length, mean};
 use super::method::{Method, Setting, expect};
 use super::ridge::{Ridge, weighted_sum};
@@ -23,7 +24,6 @@ use crate::release::PanelMeasurement;
 use crate::schema::PanelSchema;
 use crate::table::DonorRows;
 use crate::workload::SecondStage;
-use faer::Mat;
 
 /// The measurement's name.
 const NAME: &str = "counterfactual";
@@ -115,23 +115,27 @@ impl Method for Direct<'_> {
             is_mean: self.is_mean,
             lattice: self.channel.lattice(),
         };
-        let exact = donors.ask(&question, counterfactual);
-        let measured = self.channel.release(NAME, exact, 0, accountant, noise)?;
+        let asked = (donors, &question);
+        let measured = (self.channel).answer(NAME, asked, counterfactual, accountant, noise)?;
         Ok(vec![measured])
     }
 
     fn control(&self, measurements: &[PanelMeasurement]) -> Result<Control, PanelError> {
-        let cells = self.cells();
-        let [measured] = expect(measurements, [(NAME, cells)])?;
-        let identity = Mat::identity(cells, cells);
-        Ok(Control {
-            path: measured.numbers(),
-            scale: PathScale::unit(self.setting.schema),
-            noise: vec![NoiseTerm::of(measured, identity)],
-            held_back: None,
-            departure: Some(Control::unit_departure(&self.setting, self.is_mean)),
-            is_worst_case: false,
-        })
+        let [measured] = expect(measurements, [(NAME, self.cells())])?;
+        let noise = NoiseTerm::each(measured, 1.0);
+        Ok(Control::on_unit_scale(
+            &self.setting,
+            measured.numbers(),
+            noise,
+        ))
+    }
+
+    fn fit(&self) -> Option<Box<dyn FitMeasure + '_>> {
+        Some(Box::new(RidgeFit::new(
+            &self.setting,
+            &self.past,
+            self.lambda,
+        )))
     }
 
     fn expected_deviation(&self) -> Vec<f64> {

@@ -3,22 +3,28 @@
 //! An effect is what was observed less the private counterfactual. Two errors separate it from the truth, and they are
 //! stated apart: the **privacy** error, noise of a known law, and the target's own **departure** from its donors, whose
 //! covariance the target's past gives (a synthetic control without privacy has it too, and it is what placebos show),
-//! with what shrinkage held back because of the noise. Intervals come from draws of both laws, so they hold at any
+//! with what shrinkage held back because of the noise. Where a share of the budget went to a [fit](super::fit), the
+//! departure is what that says. Intervals come from draws of both laws, so they hold at any
 //! level and need not be symmetric; the part for privacy alone, where the same estimate without noise lies, stands
 //! beside.
 
 use super::PanelError;
 use super::control::Control;
+use super::fit::ReleasedFit;
 use super::linear::mean;
 use super::method::Setting;
 use super::released::{controls, setting};
 use crate::impute::{Purpose, stream};
 use crate::release::CheckedPanelRelease;
 use crate::workload::DpscMethod;
+use rand::Rng;
 use serde::Serialize;
 
 /// The draws behind an interval: its ends at level .95 are then within some 2 % of their own standard deviation.
 const DRAWS: usize = 20_000;
+
+/// The draws behind the interval of a fit.
+const FIT_DRAWS: usize = 4_000;
 
 /// An effect with its errors, in the outcome's units.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -58,6 +64,18 @@ pub struct ForecastEffect {
     pub deviation: f64,
 }
 
+/// What the donors said of the model's error, where a share of the budget was for it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FitEstimate {
+    /// The departure's standard deviation, over the one that the target's own past alone gives.
+    pub ratio: f64,
+    /// Where the same ratio without noise lies, at the level of the intervals.
+    pub interval: [f64; 2],
+    /// The root mean square error of the counterfactual over the last periods before the intervention, fitted to the
+    /// earlier ones, in the outcome's units; of methods that have one.
+    pub held_out_error: Option<f64>,
+}
+
 /// What an analysis says of one target.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TargetEffects {
@@ -67,6 +85,9 @@ pub struct TargetEffects {
     pub placebo: bool,
     /// The method.
     pub method: DpscMethod,
+    /// The ridge penalty, of methods that have one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lambda: Option<f64>,
     /// The level of the intervals.
     pub level: f64,
     /// By period, where the path was released.
@@ -79,6 +100,9 @@ pub struct TargetEffects {
     pub forecast: ForecastEffect,
     /// Whether the privacy error is a bound that holds whatever the donors are.
     pub is_worst_case: bool,
+    /// What the donors said of the model's error, where it was measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fit: Option<FitEstimate>,
 }
 
 /// The effects on every target.
@@ -145,10 +169,34 @@ pub fn of_target(
         method,
         level,
         periods: periods.collect(),
-        cumulative: times(&att, observed.len() as f64),
+        // A value stands for as many periods as a block has.
+        cumulative: times(&att, (observed.len() * setting.workload.block) as f64),
         att,
         forecast: forecast_effect(setting),
         is_worst_case: control.is_worst_case,
+        fit: control
+            .fit
+            .map(|fit| fit_estimate(&fit, control, level, rng)),
+        lambda: setting.lambda().ok().filter(|_| method.is_ridge()),
+    }
+}
+
+fn fit_estimate<R: Rng>(
+    fit: &ReleasedFit,
+    control: &Control,
+    level: f64,
+    mut rng: R,
+) -> FitEstimate {
+    let mut draws = Columns::new(1);
+    for _ in 0..FIT_DRAWS {
+        draws.push(vec![fit.draw(&mut rng).sqrt()]);
+    }
+    FitEstimate {
+        ratio: fit.factor().sqrt(),
+        interval: draws.summary(0, level).interval,
+        held_out_error: fit
+            .held_out_error()
+            .map(|error| error * control.scale.slope(0.0)),
     }
 }
 

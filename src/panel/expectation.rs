@@ -7,9 +7,10 @@
 
 use super::PanelError;
 use super::control::PathScale;
+use super::division::Division;
 use super::linear::{length, mean};
 use super::method::Setting;
-use super::plan::{PanelPlan, share};
+use super::plan::PanelPlan;
 use crate::workload::DpscMethod;
 use serde::Serialize;
 
@@ -77,7 +78,7 @@ pub fn expectation(plan: &PanelPlan) -> Result<Expectation, PanelError> {
 }
 
 fn of_target(plan: &PanelPlan, target: usize) -> Result<TargetExpectation, PanelError> {
-    let setting = plan.setting(target);
+    let setting = plan.setting(target, None);
     let forecast = setting.forecast();
     let own: Vec<f64> = (0..forecast.path.len())
         .map(|h| forecast.covariance[(h, h)].sqrt())
@@ -87,10 +88,14 @@ fn of_target(plan: &PanelPlan, target: usize) -> Result<TargetExpectation, Panel
     let planned = of_method(&setting, plan.method)?.deviation;
     let mut methods = Vec::new();
     for method in METHODS {
-        let Ok(share) = share(method, &plan.budget, plan.frame.targets.len()) else {
+        let targets = plan.frame.targets.len();
+        let Ok(division) = Division::new(method, &plan.workload, &plan.budget, targets) else {
             continue;
         };
-        let setting = Setting { share, ..setting };
+        let setting = Setting {
+            share: division.method,
+            ..setting
+        };
         // What the budget does not allow has no noise to show.
         if let Ok(expected) = of_method(&setting, method) {
             methods.push(expected);
@@ -107,14 +112,11 @@ fn of_target(plan: &PanelPlan, target: usize) -> Result<TargetExpectation, Panel
 }
 
 fn of_method(setting: &Setting<'_>, method: DpscMethod) -> Result<MethodExpectation, PanelError> {
-    if method == DpscMethod::Direct && setting.workload.lambda.is_none() {
+    let is_free = setting.workload.lambda.is_none() && setting.workload.grid.is_none();
+    if method == DpscMethod::Direct && is_free {
         return best_penalty(setting);
     }
     let made = setting.method(method)?;
-    let is_ridge = matches!(
-        method,
-        DpscMethod::Output | DpscMethod::Objective | DpscMethod::Direct
-    );
     let compared = matches!(method, DpscMethod::Index | DpscMethod::Balance);
     let forecast = setting.forecast();
     let scale = match compared {
@@ -125,7 +127,7 @@ fn of_method(setting: &Setting<'_>, method: DpscMethod) -> Result<MethodExpectat
         method,
         deviation: in_outcome(&made.expected_deviation(), &forecast.path, scale),
         is_worst_case: made.is_worst_case(),
-        lambda: is_ridge.then(|| setting.lambda()).transpose()?,
+        lambda: method.is_ridge().then(|| setting.lambda()).transpose()?,
     })
 }
 

@@ -24,9 +24,12 @@
 //! posterior mean where the common error has the forecast's own covariance. The rank `r` minimises what then remains,
 //! `sum_(k > r) lambda_k + sum_(k <= r) lambda_k v / (lambda_k^(1/2) + v)`, from public numbers.
 
+mod dispersion;
+
 use super::PanelError;
 use super::channel::{Channel, Lattice, Rounding, Share};
 use super::control::{Control, NoiseTerm, PathScale};
+use super::fit::FitMeasure;
 use super::forecast::Forecast;
 use super::linear::{Spectrum, clip_length};
 use super::method::{Method, Setting, expect, transformed};
@@ -34,6 +37,7 @@ use crate::privacy::{Accountant, Confidential, NoiseSource, Norm};
 use crate::release::PanelMeasurement;
 use crate::schema::PanelSchema;
 use crate::table::DonorRows;
+use dispersion::Dispersion;
 use faer::Mat;
 
 /// The measurement's name.
@@ -45,6 +49,8 @@ pub struct Index<'a> {
     forecast: Forecast,
     donors: usize,
     rank: usize,
+    /// `kappa`.
+    clip: f64,
     /// The clip, `kappa rho`.
     radius: f64,
     channel: Channel,
@@ -75,9 +81,21 @@ impl<'a> Index<'a> {
             forecast,
             donors: n,
             rank,
+            clip,
             radius,
             channel,
         })
+    }
+
+    /// The public question to the donors.
+    fn question(&self) -> Question<'_> {
+        Question {
+            schema: self.schema,
+            forecast: &self.forecast,
+            rank: self.rank,
+            radius: self.radius,
+            lattice: self.channel.lattice(),
+        }
     }
 
     /// The number of directions that are released.
@@ -185,15 +203,8 @@ impl Method for Index<'_> {
         accountant: &mut Accountant,
         noise: &mut NoiseSource,
     ) -> Result<Vec<PanelMeasurement>, PanelError> {
-        let question = Question {
-            schema: self.schema,
-            forecast: &self.forecast,
-            rank: self.rank,
-            radius: self.radius,
-            lattice: self.channel.lattice(),
-        };
-        let exact = donors.ask(&question, sum);
-        let measured = self.channel.release(NAME, exact, 0, accountant, noise)?;
+        let asked = (donors, &self.question());
+        let measured = self.channel.answer(NAME, asked, sum, accountant, noise)?;
         Ok(vec![measured])
     }
 
@@ -215,8 +226,13 @@ impl Method for Index<'_> {
             noise: vec![NoiseTerm::of(measured, loadings)],
             held_back: Some(self.held_back()),
             departure: Some(self.forecast.spectrum.clone()),
+            fit: None,
             is_worst_case: false,
         })
+    }
+
+    fn fit(&self) -> Option<Box<dyn FitMeasure + '_>> {
+        Some(Box::new(Dispersion(self)))
     }
 
     fn expected_deviation(&self) -> Vec<f64> {

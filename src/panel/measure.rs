@@ -1,7 +1,7 @@
 //! Measuring: charge, draw, write the release.
 
 use super::PanelError;
-use super::plan::PanelPlan;
+use super::plan::{PanelPlan, no_fit};
 use crate::privacy::{Accountant, Adjacency, Authorisation, Confidential, NoiseSource};
 use crate::release::{
     Accounting, DeploymentCard, FORMAT, PanelRelease, Provenance, ReleasedControl,
@@ -31,13 +31,28 @@ pub fn run(
     noise: &mut NoiseSource,
 ) -> Result<PanelRelease, PanelError> {
     let mut accountant = Accountant::new(authorisation);
+    let donors = &plan.blocks.donors(donors);
     let mut controls = Vec::with_capacity(plan.frame.targets.len());
     for (index, target) in plan.frame.targets.iter().enumerate() {
-        let method = plan.method_of(index)?;
+        let selection = plan.selection(index)?;
+        let penalty = selection
+            .map(|selection| selection.choose(donors, &mut accountant, noise))
+            .transpose()?;
+        let method = plan.method_of(index, penalty.as_ref().map(|chosen| chosen.lambda))?;
+        let measurements = method.measure(donors, &mut accountant, noise)?;
+        let fit = match plan.division.fit {
+            Some(share) => {
+                let fit = method.fit().ok_or_else(no_fit)?;
+                Some(fit.measure(share, donors, &mut accountant, noise)?)
+            }
+            None => None,
+        };
         controls.push(ReleasedControl {
             target: target.unit.clone(),
             method: plan.method,
-            measurements: method.measure(donors, &mut accountant, noise)?,
+            penalty,
+            measurements,
+            fit,
         });
     }
     let (epsilon, delta) = plan.epsilon(accountant.spent())?;

@@ -1,14 +1,16 @@
 //! What every method is asked: its cost, to measure, and what its measurements say.
 
+use super::blocks::season;
 use super::channel::{Channel, Share};
 use super::control::Control;
+use super::fit::FitMeasure;
 use super::forecast::Forecast;
 use super::{PanelError, balance, direct, index, means, objective, output};
 use crate::privacy::{Accountant, Confidential, Cost, NoiseSource};
 use crate::release::PanelMeasurement;
 use crate::schema::{PanelFrame, PanelSchema, TargetSeries, Transform};
 use crate::table::DonorRows;
-use crate::workload::{DpscMethod, DpscWorkload};
+use crate::workload::{DpscMethod, DpscWorkload, PenaltyGrid};
 
 /// A step that changes nothing has at least this standard deviation: of logarithms, and of levels as a part of the
 /// distance between the bounds. Smaller ones would make of a constant series a forecast without error.
@@ -53,6 +55,11 @@ pub trait Method: Sync {
     /// path's scale; from public numbers.
     fn expected_deviation(&self) -> Vec<f64>;
 
+    /// What the donors can say of the model's error, where they can.
+    fn fit(&self) -> Option<Box<dyn FitMeasure + '_>> {
+        None
+    }
+
     /// Of its channels, whether the expectation is a bound that holds whatever the donors are, and usually far above
     /// the truth.
     fn is_worst_case(&self) -> bool {
@@ -71,8 +78,10 @@ pub struct Setting<'a> {
     pub frame: &'a PanelFrame,
     /// The target's position among the frame's.
     pub target: usize,
-    /// Its part of the budget.
+    /// What of the budget the method has.
     pub share: Share,
+    /// The ridge penalty where it was chosen from the workload's grid.
+    pub penalty: Option<f64>,
 }
 
 impl<'a> Setting<'a> {
@@ -123,29 +132,35 @@ impl<'a> Setting<'a> {
             Transform::Level => LEAST_LEVEL_STEP * (self.schema.bounds[1] - self.schema.bounds[0]),
         };
         let horizon = self.frame.post_periods();
-        Forecast::new(
-            &self.transformed_past(),
-            horizon,
-            self.schema.season,
-            least_step,
-        )
+        Forecast::new(&self.transformed_past(), horizon, self.season(), least_step)
     }
 
     /// The same on the unit scale.
     pub fn unit_forecast(&self) -> Forecast {
         let past = &self.unit_series()[..self.frame.pre_periods];
         let horizon = self.frame.post_periods();
-        Forecast::new(past, horizon, self.schema.season, 2.0 * LEAST_LEVEL_STEP)
+        Forecast::new(past, horizon, self.season(), 2.0 * LEAST_LEVEL_STEP)
     }
 
-    /// The ridge penalty: the workload's, or four times the number of donors.
+    /// The number of the frame's periods, which are blocks of the table's, in a season.
+    fn season(&self) -> usize {
+        // A plan refuses blocks that cut through seasons.
+        season(self.schema.season, self.workload.block).unwrap_or(1)
+    }
+
+    /// The ridge penalty: the one chosen, the workload's, or four times the number of donors. Before the choice, the
+    /// middle of the grid stands for it.
     ///
     /// # Errors
     /// Where it is so small that floating-point errors in the weights could exceed what the
     /// [lattice](super::channel) allows for them: `n T0 / mu`, which bounds the system's condition, times 2e-16 times
     /// weights of half the sensitivity has to stay below 2^-33 of the sensitivity.
     pub fn lambda(&self) -> Result<f64, PanelError> {
-        let lambda = self.workload.lambda.unwrap_or(4.0 * self.donors() as f64);
+        let middle = |grid: &PenaltyGrid| grid.candidates[grid.candidates.len() / 2];
+        let chosen = self.penalty.or(self.workload.lambda);
+        let lambda = chosen
+            .or_else(|| self.workload.grid.as_ref().map(middle))
+            .unwrap_or(4.0 * self.donors() as f64);
         let least = 2.0 * (self.donors() * self.frame.pre_periods) as f64 / LARGEST_CONDITION;
         match lambda >= least {
             true => Ok(lambda),

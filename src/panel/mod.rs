@@ -21,19 +21,28 @@
 //! resemble the treated unit. For if `D_i` makes donor `i` good among bad ones, the average over `i` of the probability
 //! that donor `i` has more than half the weight is at most `e^epsilon / n + delta`: .19 at `n = 38`, `epsilon = 2`.
 //!
+//! # Around the methods
+//! Periods can be taken in [`blocks`] first; a ridge [`penalty`] can be chosen from a public grid by a charged mechanism; and
+//! a share of the budget can buy a measure of [`fit`], which says how much of the model's error the donors explain. [`division`]
+//! says who has what of the budget.
+//!
 //! # The order of things
 //! A [`PanelPlan`] is made of public quantities; [`run`] measures; [`effects`], [`synthetic_series`] and
 //! [`imputed_series`] read the release and nothing else. A release holds the law of its noise, so standard errors
 //! are computed from that law, never from further looks at the donors.
 
 pub mod balance;
+pub mod blocks;
 pub mod channel;
 mod control;
 pub mod direct;
+pub mod division;
 mod effects;
 mod error;
 mod expectation;
+pub mod fit;
 pub mod forecast;
+pub mod holdout;
 pub mod index;
 mod law;
 pub(crate) mod linear;
@@ -42,6 +51,7 @@ mod measure;
 mod method;
 pub mod objective;
 pub mod output;
+pub mod penalty;
 mod plan;
 mod released;
 pub mod ridge;
@@ -53,7 +63,8 @@ mod tests;
 
 pub use channel::Share;
 pub use effects::{
-    EffectEstimate, ForecastEffect, PeriodEffect, TargetEffects, effects, forecast_effect,
+    EffectEstimate, FitEstimate, ForecastEffect, PeriodEffect, TargetEffects, effects,
+    forecast_effect,
 };
 pub use error::PanelError;
 pub use expectation::{Expectation, MethodExpectation, TargetExpectation, expectation};

@@ -18,9 +18,11 @@
 use super::PanelError;
 use super::channel::{Channel, Share};
 use super::control::Control;
+use super::division::cost_of;
+use super::fit::{FitMeasure, RidgeFit};
 use super::linear::length;
 use super::method::{Method, Setting};
-use super::output::{WEIGHTS, control_of, cost_of, expected, stage};
+use super::output::{WEIGHTS, control_of, expected, with_second_stage};
 use super::ridge::Ridge;
 use super::second_stage::unit_rows;
 use super::sensitivity;
@@ -65,6 +67,8 @@ impl Calibration {
 pub struct Objective<'a> {
     setting: Setting<'a>,
     past: Vec<f64>,
+    lambda: f64,
+    /// With the slack.
     penalty: f64,
     radius: f64,
     /// A unit of the linear term.
@@ -109,6 +113,7 @@ impl<'a> Objective<'a> {
         Ok(Objective {
             setting: *setting,
             past,
+            lambda,
             penalty,
             radius,
             unit: 1.0 / units,
@@ -195,13 +200,19 @@ impl Method for Objective<'_> {
             cost: self.mechanism.cost(),
             values,
         };
-        let second = stage(&self.setting, first.numbers(), self.rest)?;
-        let second = second.measure(donors, accountant, noise)?;
-        Ok(vec![first, second])
+        with_second_stage(&self.setting, self.rest, first, donors, (accountant, noise))
     }
 
     fn control(&self, measurements: &[PanelMeasurement]) -> Result<Control, PanelError> {
         control_of(&self.setting, measurements, self.rest)
+    }
+
+    fn fit(&self) -> Option<Box<dyn FitMeasure + '_>> {
+        Some(Box::new(RidgeFit::new(
+            &self.setting,
+            &self.past,
+            self.lambda,
+        )))
     }
 
     fn expected_deviation(&self) -> Vec<f64> {

@@ -11,6 +11,8 @@
 use super::PanelError;
 use super::channel::{Channel, Lattice, Rounding, Share};
 use super::control::{Control, NoiseTerm, PathScale};
+use super::division::cost_of;
+use super::fit::{FitMeasure, RidgeFit};
 use super::linear::length;
 use super::method::{Method, Setting};
 use super::ridge::Ridge;
@@ -84,7 +86,7 @@ fn weights(rows: &DonorRows, question: &Question<'_>) -> Vec<i64> {
 }
 
 /// The second stage of a setting, for released weights.
-pub fn stage<'a>(
+fn stage<'a>(
     setting: &Setting<'a>,
     weights: Vec<f64>,
     share: Share,
@@ -100,14 +102,20 @@ pub fn stage<'a>(
     )
 }
 
-/// A share's cost, of whatever it is spent on.
-pub fn cost_of(share: Share) -> Cost {
-    let cost = match share {
-        Share::Pure(epsilon) => Cost::pure(epsilon),
-        Share::Gaussian(mu_squared) => Cost::gaussian(mu_squared),
-    };
-    // A share is a part of a checked budget: finite and positive.
-    cost.unwrap_or(Cost::ZERO)
+/// Released weights and the second stage that follows them, which is charged and drawn.
+///
+/// # Errors
+/// Where the accountant refuses.
+pub fn with_second_stage(
+    setting: &Setting<'_>,
+    rest: Share,
+    first: PanelMeasurement,
+    donors: &Confidential<DonorRows>,
+    (accountant, noise): (&mut Accountant, &mut NoiseSource),
+) -> Result<Vec<PanelMeasurement>, PanelError> {
+    let stage = stage(setting, first.numbers(), rest)?;
+    let second = stage.measure(donors, accountant, noise)?;
+    Ok(vec![first, second])
 }
 
 /// The counterfactual of released weights and a second stage.
@@ -145,6 +153,7 @@ pub fn control_of(
             setting,
             setting.workload.stage2 == SecondStage::Att,
         )),
+        fit: None,
         is_worst_case: true,
     })
 }
@@ -170,15 +179,21 @@ impl Method for Output<'_> {
             lambda: self.lambda,
             lattice: self.channel.lattice(),
         };
-        let exact = donors.ask(&question, weights);
-        let first = self.channel.release(WEIGHTS, exact, 0, accountant, noise)?;
-        let stage = stage(&self.setting, first.numbers(), self.rest)?;
-        let second = stage.measure(donors, accountant, noise)?;
-        Ok(vec![first, second])
+        let asked = (donors, &question);
+        let first = (self.channel).answer(WEIGHTS, asked, weights, accountant, noise)?;
+        with_second_stage(&self.setting, self.rest, first, donors, (accountant, noise))
     }
 
     fn control(&self, measurements: &[PanelMeasurement]) -> Result<Control, PanelError> {
         control_of(&self.setting, measurements, self.rest)
+    }
+
+    fn fit(&self) -> Option<Box<dyn FitMeasure + '_>> {
+        Some(Box::new(RidgeFit::new(
+            &self.setting,
+            &self.past,
+            self.lambda,
+        )))
     }
 
     fn expected_deviation(&self) -> Vec<f64> {

@@ -11,8 +11,8 @@ use super::{Accountant, Confidential, Cost, NoiseSource, PrivacyError};
 /// **Guarantee.** The log-odds of any two candidates, `epsilon (u_i - u_j) / (2 Delta)`, move by at most
 /// `epsilon` between neighbours, so the choice is `epsilon`-bounded range (Durfee and Rogers 2019), which
 /// implies pure `epsilon`-DP and `rho = epsilon^2 / 8` zCDP (Cesar and Rogers 2021, lemma 3.2 there).
-/// **Charge.** `rho = epsilon^2 / 8` per choice, rounded up. No other type makes that charge; several
-/// choices without replacement are as many charges, by adaptive composition.
+/// **Charge.** `rho = epsilon^2 / 8` per choice, rounded up, or of [`ExponentialMechanism::pure`] `epsilon`. No other
+/// type makes the former charge; several choices without replacement are as many charges, by adaptive composition.
 ///
 /// The sampler is exact: a uniform candidate is accepted with probability
 /// `exp(-(u_max - u_i) epsilon / (2 Delta))`, a coin built from whole numbers, until one is accepted. To that
@@ -39,19 +39,32 @@ impl ExponentialMechanism {
     /// [`PrivacyError::Parameter`] unless both are positive, and the share worth an `epsilon` of 2^-20.
     pub fn new(sensitivity: u64, share_rho: f64) -> Result<ExponentialMechanism, PrivacyError> {
         check_positive("share of rho", share_rho)?;
-        let epsilon = ((8.0 * share_rho).sqrt().next_down() * EPSILON_UNIT).floor();
-        if !(1.0..LARGEST as f64).contains(&epsilon) || !(1..LARGEST).contains(&sensitivity) {
-            return Err(PrivacyError::Parameter {
-                name: "share of rho",
-                value: share_rho,
-                requirement: "within what a choice can be charged for; raise the budget or select fewer",
-            });
-        }
-        let value = epsilon / EPSILON_UNIT;
+        let epsilon = whole_epsilon((8.0 * share_rho).sqrt(), sensitivity);
+        let epsilon = epsilon.ok_or(out_of_range("share of rho", share_rho))?;
+        let value = epsilon as f64 / EPSILON_UNIT;
         Ok(ExponentialMechanism {
             sensitivity,
-            epsilon: epsilon as u64,
+            epsilon,
             cost: Cost::other((value * value / 8.0).next_up())?,
+        })
+    }
+
+    /// The same mechanism charged for what it is without a delta: pure, at most `share_epsilon` per choice. For
+    /// releases of which every other charge is pure, too.
+    ///
+    /// # Errors
+    /// As [`ExponentialMechanism::new`].
+    pub fn pure(
+        sensitivity: u64,
+        share_epsilon: f64,
+    ) -> Result<ExponentialMechanism, PrivacyError> {
+        check_positive("share of epsilon", share_epsilon)?;
+        let epsilon = whole_epsilon(share_epsilon, sensitivity);
+        let epsilon = epsilon.ok_or(out_of_range("share of epsilon", share_epsilon))?;
+        Ok(ExponentialMechanism {
+            sensitivity,
+            epsilon,
+            cost: Cost::pure(epsilon as f64 / EPSILON_UNIT)?,
         })
     }
 
@@ -111,6 +124,21 @@ impl ExponentialMechanism {
     }
 }
 
+/// `epsilon` in whole units, rounded down, where it and the sensitivity are within range.
+fn whole_epsilon(epsilon: f64, sensitivity: u64) -> Option<u64> {
+    let units = (epsilon.next_down() * EPSILON_UNIT).floor();
+    let fits = (1.0..LARGEST as f64).contains(&units) && (1..LARGEST).contains(&sensitivity);
+    fits.then_some(units as u64)
+}
+
+fn out_of_range(name: &'static str, value: f64) -> PrivacyError {
+    PrivacyError::Parameter {
+        name,
+        value,
+        requirement: "within what a choice can be charged for; raise the budget or select fewer",
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -160,6 +188,16 @@ mod tests {
                 .choose(scores(), 1, &mut account, &mut noise)
                 .is_err()
         );
+    }
+
+    #[test]
+    fn a_pure_choice_is_charged_its_epsilon() {
+        let mechanism = ExponentialMechanism::pure(3, 0.4).unwrap();
+        assert!(mechanism.cost().is_pure() && mechanism.cost().pure_epsilon() <= 0.4);
+        assert_eq!(mechanism.cost().pure_epsilon(), mechanism.epsilon());
+        assert!(mechanism.epsilon() > 0.3999);
+        assert!(ExponentialMechanism::pure(3, 0.0).is_err());
+        assert!(ExponentialMechanism::pure(0, 0.4).is_err());
     }
 
     #[test]

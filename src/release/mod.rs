@@ -22,7 +22,9 @@ pub use cate_split::{BoostedModel, NOT_PRIVATE, ReleasedPart, SplitRelease};
 pub use effects::{
     EffectMeasurement, EffectsParameters, EffectsRelease, ReleasedScore, SelectionRound,
 };
-pub use panel::{CheckedPanelRelease, NoiseLaw, PanelMeasurement, PanelRelease, ReleasedControl};
+pub use panel::{
+    CheckedPanelRelease, NoiseLaw, PanelMeasurement, PanelRelease, PenaltyChoice, ReleasedControl,
+};
 pub use selection::{MarginalRound, MarginalSelection, MergedLevels};
 
 use crate::privacy::{AccountantKind, Adjacency, Budget, Cost, ReleaseId};

@@ -40,8 +40,26 @@ pub struct ReleasedControl {
     pub target: String,
     /// The method, never `auto`.
     pub method: DpscMethod,
+    /// The ridge penalty, where it was chosen from the workload's grid.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub penalty: Option<PenaltyChoice>,
     /// The noisy answers, in the order in which they were drawn.
     pub measurements: Vec<PanelMeasurement>,
+    /// The noisy measure of fit, where a share of the budget was for one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fit: Option<PanelMeasurement>,
+}
+
+/// A ridge penalty that the exponential mechanism chose.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PenaltyChoice {
+    /// The candidate chosen.
+    pub lambda: f64,
+    /// The exponential mechanism's `epsilon`.
+    pub epsilon: f64,
+    /// What it cost.
+    pub cost: Cost,
 }
 
 /// The law of a measurement's noise.
@@ -115,7 +133,7 @@ pub struct CheckedPanelRelease {
 impl CheckedPanelRelease {
     /// The seed that post-processing uses unless another is given: public, fixed by the release.
     pub fn default_seed(&self) -> u64 {
-        let measurements = self.document.controls.iter().flat_map(|c| &c.measurements);
+        let measurements = self.document.measurements();
         super::fixed_seed(measurements.flat_map(|m| &m.values))
     }
 }
@@ -149,7 +167,16 @@ impl PanelRelease {
                 "its controls are not those of its targets".into(),
             ));
         }
-        for measurement in self.controls.iter().flat_map(|c| &c.measurements) {
+        if self
+            .controls
+            .iter()
+            .any(|c| c.fit.is_some() != (workload.fit_share > 0.0))
+        {
+            return Err(inconsistent(
+                "its workload and its controls differ about a measure of fit".into(),
+            ));
+        }
+        for measurement in self.measurements() {
             if measurement.scale == 0 || !(-1000..=1000).contains(&measurement.lattice_bits) {
                 return Err(inconsistent(format!(
                     "measurement {:?} has no noise, or a lattice out of range",
@@ -162,6 +189,12 @@ impl PanelRelease {
             schema,
             workload,
         })
+    }
+
+    /// Every noisy answer, in the order in which they were drawn.
+    fn measurements(&self) -> impl Iterator<Item = &PanelMeasurement> {
+        let controls = self.controls.iter();
+        controls.flat_map(|control| control.measurements.iter().chain(&control.fit))
     }
 
     /// The document as pretty JSON with a final newline.

@@ -19,6 +19,10 @@ impl DeploymentCard {
             (Some(epsilon), Some(delta), Some(mu)) => {
                 format!("({epsilon:.6}, {delta:e})-differential privacy; {mu:.6}-GDP")
             }
+            (Some(epsilon), Some(delta), None) => {
+                let rho = spent.rho();
+                format!("({epsilon:.6}, {delta:e})-differential privacy; {rho:.6}-zCDP")
+            }
             (_, _, Some(mu)) => format!("{mu:.6}-GDP, which implies {:.6}-zCDP", spent.rho()),
             _ => format!("{:.6}-zCDP", spent.rho()),
         };
@@ -35,9 +39,10 @@ impl DeploymentCard {
                 format!("the names of the {donors} donors, and the periods"),
                 "the schema and the workload: bounds, intervention, method, noise scales".into(),
             ],
-            composition: match spent.is_pure() {
-                true => "pure differential privacy: epsilons add, over measurements and targets".into(),
-                false => "Gaussian differential privacy: squared parameters add, over measurements and targets".into(),
+            composition: match (spent.is_pure(), spent.is_gaussian()) {
+                (true, _) => "pure differential privacy: epsilons add, over measurements and targets".into(),
+                (_, true) => "Gaussian differential privacy: squared parameters add, over measurements and targets".into(),
+                _ => "zero-concentrated differential privacy: rho adds, over choices, measurements and targets".into(),
             },
             preprocessing: vec![
                 "a row is clipped to the bounds, put on the method's scale and clipped in length by a map that depends on public numbers alone".into(),
@@ -48,7 +53,10 @@ impl DeploymentCard {
             ],
             mechanisms: controls
                 .iter()
-                .flat_map(|control| control.measurements.iter().map(move |m| (control, m)))
+                .flat_map(|control| {
+                    let measured = control.measurements.iter().chain(&control.fit);
+                    measured.map(move |m| (control, m))
+                })
                 .map(|(control, measurement)| {
                     format!(
                         "{}: {} of {} numbers, {}, method {}",
@@ -59,6 +67,13 @@ impl DeploymentCard {
                         control.method.name()
                     )
                 })
+                .chain(controls.iter().filter_map(|control| {
+                    let chosen = control.penalty.as_ref()?;
+                    Some(format!(
+                        "{}: the ridge penalty of a public grid, exponential mechanism with epsilon {:.6}",
+                        control.target, chosen.epsilon
+                    ))
+                }))
                 .collect(),
             justification: "sensitivities are proved where the methods are documented, attained by witnesses and searched for counterexamples in the tests; noise is drawn in whole numbers, exactly; every charge was taken before its noise was drawn".into(),
         }

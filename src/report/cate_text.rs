@@ -27,6 +27,16 @@ pub fn cate_text(
     guarantee: &str,
     style: Style,
 ) -> String {
+    let tables = tables(outcome, summary, guarantee);
+    let texts: Vec<String> = tables
+        .into_iter()
+        .map(|table| table.render(style))
+        .collect();
+    texts.join("\n")
+}
+
+/// The tables of a release's effects, the average first.
+pub(super) fn tables(outcome: &Outcome, summary: &EffectSummary, guarantee: &str) -> Vec<Table> {
     let sizes = summary
         .shapes
         .iter()
@@ -51,11 +61,7 @@ pub fn cate_text(
     if !summary.interactions.is_empty() {
         tables.push(of_pairs(summary, decimals));
     }
-    let texts: Vec<String> = tables
-        .into_iter()
-        .map(|table| table.render(style))
-        .collect();
-    texts.join("\n")
+    tables
 }
 
 fn average(outcome: &Outcome, summary: &EffectSummary, guarantee: &str, decimals: usize) -> Table {

@@ -2,7 +2,7 @@
 
 use super::svg::{INK, escaped};
 use super::table::{Column, Table};
-use crate::privacy::{Form, STAMP};
+use crate::privacy::Form;
 use std::fmt::Write;
 
 /// A page under construction.
@@ -49,12 +49,13 @@ impl Page {
         }
     }
 
-    /// Adds pictures that stand side by side where there is room, each with the stamp for its caption: pictures
-    /// are what people copy out of a page.
-    pub(super) fn pictures(&mut self, pictures: impl IntoIterator<Item = String>) {
+    /// Adds pictures that stand side by side where there is room, each with the caption: pictures are what people
+    /// copy out of a page, so the caption says under which terms they may be shown.
+    pub(super) fn pictures(&mut self, caption: &str, pictures: impl IntoIterator<Item = String>) {
+        let caption = escaped(caption);
         self.body.push_str("<div class=\"pictures\">\n");
         for picture in pictures {
-            let caption = format!("<figcaption class=\"note\">{STAMP}</figcaption>");
+            let caption = format!("<figcaption class=\"note\">{caption}</figcaption>");
             let _ = writeln!(self.body, "<figure>\n{picture}{caption}\n</figure>");
         }
         self.body.push_str("</div>\n");
@@ -88,30 +89,51 @@ th { border-bottom: 1px solid #6b6b6b; vertical-align: bottom; }
 figure { margin: 0; max-width: 100%; overflow-x: auto; }
 ";
 
-impl Form for Page {
-    fn stamped(self, stamp: &'static str) -> String {
-        let (title, body) = (escaped(&self.title), self.body);
+impl Page {
+    /// The document of what may be published.
+    pub(super) fn published(self) -> String {
+        self.document(None)
+    }
+
+    /// The document, with a banner in sight of every part of it.
+    pub(super) fn warned(self, banner: &str) -> String {
+        self.document(Some(banner))
+    }
+
+    fn document(self, banner: Option<&str>) -> String {
+        let (mut title, body) = (escaped(&self.title), self.body);
+        let heading = title.clone();
+        let (mut robots, mut note) = (String::new(), String::new());
+        if let Some(banner) = banner.map(escaped) {
+            title = format!("{banner}: {title}");
+            robots = "<meta name=\"robots\" content=\"noindex, noarchive\">\n".into();
+            note = format!("<div role=\"note\">{banner}</div>\n");
+        }
         format!(
             r#"<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="robots" content="noindex, noarchive">
-<title>{stamp}: {title}</title>
+{robots}<title>{title}</title>
 <style>
 :root {{ color: {INK}; }}
 {STYLE}</style>
 </head>
 <body>
-<div role="note">{stamp}</div>
-<main>
-<h1>{title}</h1>
+{note}<main>
+<h1>{heading}</h1>
 {body}</main>
 </body>
 </html>
 "#
         )
+    }
+}
+
+impl Form for Page {
+    fn stamped(self, stamp: &'static str) -> String {
+        self.warned(stamp)
     }
 }
 
@@ -134,5 +156,17 @@ mod tests {
         assert!(text.contains(r#"<th scope="col">A</th><th scope="col" class="number">B C</th>"#));
         assert!(text.contains(r#"<tr><td>&lt;td&gt;</td><td class="number">1</td></tr>"#));
         assert!(text.contains(r#"<p class="note">n &gt; m</p>"#));
+    }
+
+    #[test]
+    fn a_published_page_has_no_banner() {
+        let mut page = Page::new("Title");
+        page.pictures("shown under <terms>", ["<svg></svg>".to_string()]);
+        let text = page.published();
+        assert!(text.contains("<title>Title</title>") && !text.contains("role=\"note\">"));
+        assert!(!text.contains("noindex"));
+        assert!(text.contains(
+            "<svg></svg><figcaption class=\"note\">shown under &lt;terms&gt;</figcaption>"
+        ));
     }
 }

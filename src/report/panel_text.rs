@@ -1,6 +1,6 @@
 //! The effects of an intervention as text tables: one per target.
 
-use super::numbers::{decimals_for, fixed};
+use super::numbers::{decimals_for, fixed, significant};
 use super::{Column, Style, Table, words};
 use crate::panel::{EffectEstimate, TargetEffects};
 
@@ -25,10 +25,19 @@ pub fn panel_text(
     guarantee: &str,
     style: Style,
 ) -> String {
-    let tables = targets
-        .iter()
-        .map(|target| table(names, target, guarantee).render(style));
+    let tables = tables(names, targets, guarantee);
+    let tables = tables.into_iter().map(|table| table.render(style));
     tables.collect::<Vec<String>>().join("\n")
+}
+
+/// The tables of a panel's effects, one per target.
+pub(super) fn tables(
+    names: &PanelNames<'_>,
+    targets: &[TargetEffects],
+    guarantee: &str,
+) -> Vec<Table> {
+    let table = |target| table(names, target, guarantee);
+    targets.iter().map(table).collect()
 }
 
 fn table(names: &PanelNames<'_>, target: &TargetEffects, guarantee: &str) -> Table {
@@ -85,22 +94,46 @@ fn notes(target: &TargetEffects, guarantee: &str, decimals: usize, level: &str) 
         }
         false => "",
     };
-    vec![
-        format!("Method {}; {guarantee}.", target.method.name()),
+    let penalty = target.lambda.map_or(String::new(), |lambda| {
+        format!(" with lambda {}", significant(lambda, 4))
+    });
+    let mut notes = vec![
+        format!("Method {}{penalty}; {guarantee}.", target.method.name()),
         format!(
             "SD privacy: the noise, whose law is known; the same estimate without noise has its mean between {low} and \
              {high} ({level}).{bound}"
         ),
-        "SD departure: how far the target may stray from its donors, by the record of its own past (public), and what \
-         was held back because of the noise; a synthetic control without privacy has the first of them too."
-            .into(),
+        departure(target, decimals, level),
         format!(
             "Without any budget, the forecast of {} from its own past alone gives a mean effect of {}, SD {}.",
             target.unit,
             fixed(target.forecast.estimate, decimals),
             fixed(target.forecast.deviation, decimals)
         ),
-    ]
+    ];
+    if target.periods.is_empty() {
+        notes.push("The mean alone was released; there is no path.".into());
+    }
+    notes
+}
+
+/// What the model's error is taken from.
+fn departure(target: &TargetEffects, decimals: usize, level: &str) -> String {
+    let Some(fit) = &target.fit else {
+        return "SD departure: how far the target may stray from its donors, by the record of its own past (public), and \
+                what was held back because of the noise; a synthetic control without privacy has the first of them too."
+            .into();
+    };
+    let [low, high] = fit.interval.map(|end| significant(end, 2));
+    let error = fit.held_out_error.map_or(String::new(), |error| {
+        let error = fixed(error, decimals);
+        format!(" Over the last periods before the intervention, held out, the counterfactual erred by {error}.")
+    });
+    format!(
+        "SD departure: the model's error, from the released fit, {} times what the target's own past would suggest (its \
+         noise leaves {low} to {high}, {level}), and what was held back because of the noise.{error}",
+        significant(fit.ratio, 2)
+    )
 }
 
 fn whole_deviation(effect: &EffectEstimate) -> f64 {

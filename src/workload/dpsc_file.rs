@@ -2,7 +2,10 @@
 
 use super::file::WorkloadFormat;
 use crate::schema::file::Number;
+use crate::schema::shape::{Shape, read_by_shape};
 use schemars::JsonSchema;
+use serde::de::MapAccess;
+use serde::de::value::MapAccessDeserializer;
 use serde::{Deserialize, Serialize};
 
 /// Synthetic control of a panel.
@@ -22,9 +25,10 @@ pub struct DpscFile {
     /// The sensitivity of the ridge weights: `exact`, or the larger one of the paper.
     #[serde(default)]
     pub sensitivity: WeightSensitivity,
-    /// The ridge penalty of `output`, `objective` and `direct`; default four times the number of donors.
+    /// The ridge penalty of `output`, `objective` and `direct`, or a public grid from which the exponential mechanism
+    /// chooses one; default four times the number of donors.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub lambda: Option<Number>,
+    pub lambda: Option<LambdaFile>,
     /// The share of the budget that `output` and `objective` spend on the weights; the second stage has the rest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub weights_share: Option<Number>,
@@ -35,7 +39,52 @@ pub struct DpscFile {
     /// deviations; of `index`. Default 2.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clip: Option<Number>,
+    /// How many periods are averaged before anything else is done, counted from the intervention in both directions.
+    /// Default 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub block: Option<usize>,
+    /// The share of the budget that is spent on how well the counterfactual follows the past. Default: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fit_share: Option<Number>,
 }
+
+/// A ridge penalty, or a public grid of them.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum LambdaFile {
+    /// This one.
+    Fixed(Number),
+    /// One of these.
+    Grid(LambdaGridFile),
+}
+
+/// A public grid of ridge penalties.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LambdaGridFile {
+    /// The candidates.
+    pub grid: Vec<Number>,
+    /// The share of the budget that the choice costs. Default 0.1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub share: Option<Number>,
+}
+
+impl<'de> Shape<'de> for LambdaFile {
+    const EXPECTED: &'static str =
+        "a positive number or a grid such as `{grid: [40, 160, 640], share: 0.1}`";
+
+    fn from_text(text: &str) -> Option<Self> {
+        text.parse()
+            .ok()
+            .map(|value| LambdaFile::Fixed(Number(value)))
+    }
+
+    fn from_mapping<A: MapAccess<'de>>(mapping: A) -> Result<Self, A::Error> {
+        LambdaGridFile::deserialize(MapAccessDeserializer::new(mapping)).map(LambdaFile::Grid)
+    }
+}
+
+read_by_shape!(LambdaFile);
 
 /// The word `dpsc`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -49,7 +98,7 @@ pub enum DpscMechanism {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum DpscMethod {
-    /// `balance` where a delta is given and donors times epsilon is at least 300, else `index`.
+    /// `balance` where a delta is given and donors times epsilon is large enough for the number of periods, else `index`.
     #[default]
     Auto,
     /// The mean of the donors' errors about a public forecast; pure.

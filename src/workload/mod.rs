@@ -35,8 +35,10 @@ pub(crate) use causal::{hub_query, leaf_query, pair_query};
 pub use causal_aim::CausalAimBlock;
 pub use causal_aim_file::{CausalAimBlocksFile, CausalAimFile, SelectionFile, SelectionScore};
 pub use check::WorkloadError;
-pub use dpsc::DpscWorkload;
-pub use dpsc_file::{DpscFile, DpscMechanism, DpscMethod, SecondStage, WeightSensitivity};
+pub use dpsc::{DpscWorkload, PenaltyGrid};
+pub use dpsc_file::{
+    DpscFile, DpscMechanism, DpscMethod, LambdaFile, LambdaGridFile, SecondStage, WeightSensitivity,
+};
 pub use effects::{EffectsBlock, Stage};
 pub use file::{
     BlockFile, BlocksFile, CausalFile, CausalMechanism, EffectsFile, KeepFile, LeafColumnsFile,

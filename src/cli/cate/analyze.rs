@@ -8,7 +8,7 @@ use crate::cli::output::Destination;
 use crate::cli::status::{ExitStatus, Failure, OrStatus};
 use crate::cli::{GlobalArguments, note};
 use crate::release::CheckedCateRelease;
-use crate::report::{Outcome, cate_picture, cate_text, document};
+use crate::report::{Outcome, ReleaseTerms, cate_page, cate_picture, cate_text, document};
 use crate::schema::Role;
 use crate::table::{CodedTable, read_population};
 
@@ -47,6 +47,16 @@ pub fn analyze(
     if let Some(path) = &arguments.svg {
         Destination::from(path.clone().into_os_string())
             .write_text(&cate_picture(&outcome, &summary))
+            .or_status(ExitStatus::Internal)?;
+    }
+    if let Some(path) = &arguments.html {
+        let terms = ReleaseTerms {
+            card: &release.document.deployment_card,
+            accounting: &release.document.accounting,
+            provenance: &release.document.provenance,
+        };
+        Destination::from(path.clone().into_os_string())
+            .write_text(&cate_page(&outcome, &summary, terms))
             .or_status(ExitStatus::Internal)?;
     }
     let destination = Destination::from(arguments.output.clone().into_os_string());

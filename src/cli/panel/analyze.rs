@@ -7,7 +7,7 @@ use crate::cli::status::{ExitStatus, Failure, OrStatus};
 use crate::cli::{GlobalArguments, note};
 use crate::panel::{TargetEffects, effects};
 use crate::release::CheckedPanelRelease;
-use crate::report::{PanelNames, document, panel_picture, panel_text};
+use crate::report::{PanelNames, ReleaseTerms, document, panel_page, panel_picture, panel_text};
 use crate::schema::PanelSchema;
 use serde::Serialize;
 
@@ -51,6 +51,13 @@ pub fn analyze(
             .write_text(&picture(release, &targets))
             .or_status(ExitStatus::Internal)?;
     }
+    if let Some(path) = &arguments.html {
+        let (names, frame) = (names(&release.schema), &release.document.frame);
+        let page = panel_page(&names, frame, &targets, terms(release));
+        Destination::from(path.clone().into_os_string())
+            .write_text(&page)
+            .or_status(ExitStatus::Internal)?;
+    }
     let destination = Destination::from(arguments.output.clone().into_os_string());
     let text = match arguments.json {
         true => json(release, &targets)?,
@@ -73,6 +80,16 @@ pub fn names(schema: &PanelSchema) -> PanelNames<'_> {
         outcome: schema.label.as_deref().unwrap_or(&schema.outcome),
         time: &schema.time,
         intervention: &schema.intervention,
+    }
+}
+
+/// What a release says of itself.
+pub fn terms(release: &CheckedPanelRelease) -> ReleaseTerms<'_> {
+    let document = &release.document;
+    ReleaseTerms {
+        card: &document.deployment_card,
+        accounting: &document.accounting,
+        provenance: &document.provenance,
     }
 }
 

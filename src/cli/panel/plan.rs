@@ -5,6 +5,7 @@ use crate::cli::args::PlanArguments;
 use crate::cli::output::Destination;
 use crate::cli::status::{ExitStatus, Failure, OrStatus};
 use crate::panel::{Expectation, PanelPlan, expectation};
+use crate::privacy::Cost;
 use crate::report::numbers::{integer, percentage, significant};
 use crate::report::{Column, Table, document};
 use crate::table::read_panel_frame;
@@ -32,10 +33,11 @@ struct Line {
     target: String,
     measurement: String,
     cells: usize,
-    /// The noise's scale, in the statistic's own units.
-    scale: f64,
+    /// The noise's scale, in the statistic's own units; a choice has none.
+    scale: Option<f64>,
     epsilon: f64,
     mu_squared: f64,
+    rho: f64,
 }
 
 /// Runs the command.
@@ -79,15 +81,20 @@ pub fn plan(arguments: &PlanArguments) -> Result<(), Failure> {
 fn page(plan: &PanelPlan) -> Result<Page, Failure> {
     let mut measurements = Vec::new();
     for (index, target) in plan.frame.targets.iter().enumerate() {
-        for (name, cells, channel) in plan.method_of(index).map_err(failure)?.channels() {
-            measurements.push(Line {
-                target: target.unit.clone(),
-                measurement: name.into(),
-                cells,
-                scale: channel.scale(),
-                epsilon: channel.cost().pure_epsilon(),
-                mu_squared: channel.cost().gaussian_mu_squared(),
-            });
+        let line = |name: &str, cells: usize, scale: Option<f64>, cost: Cost| Line {
+            target: target.unit.clone(),
+            measurement: name.into(),
+            cells,
+            scale,
+            epsilon: cost.pure_epsilon(),
+            mu_squared: cost.gaussian_mu_squared(),
+            rho: cost.rho(),
+        };
+        if let Some(selection) = plan.selection(index).map_err(failure)? {
+            measurements.push(line("choice of lambda", 1, None, selection.cost()));
+        }
+        for (name, cells, channel) in plan.channels(index).map_err(failure)? {
+            measurements.push(line(name, cells, Some(channel.scale()), channel.cost()));
         }
     }
     let (epsilon, delta) = plan.epsilon(plan.cost).map_err(failure)?;
@@ -112,6 +119,7 @@ fn measurements(page: &Page) -> Table {
         Column::number("Noise scale"),
         Column::number("epsilon"),
         Column::number("mu^2"),
+        Column::number("rho"),
     ];
     let title = format!("Planned measurements, method {}", page.method.name());
     let mut table = Table::new(columns).title(title);
@@ -120,9 +128,11 @@ fn measurements(page: &Page) -> Table {
             line.target.clone(),
             line.measurement.clone(),
             integer(line.cells as u64),
-            significant(line.scale, 4),
+            line.scale
+                .map_or(String::new(), |scale| significant(scale, 4)),
             significant(line.epsilon, 4),
             significant(line.mu_squared, 4),
+            significant(line.rho, 4),
         ]);
     }
     let guarantee = match (page.epsilon, page.delta) {

@@ -28,13 +28,7 @@ fn california() -> Panel {
 
 /// The exact answer as if it had been measured.
 fn without_noise(index: &Index<'_>, panel: &Panel) -> PanelMeasurement {
-    let question = Question {
-        schema: &panel.schema,
-        forecast: &index.forecast,
-        rank: index.rank,
-        radius: index.radius,
-        lattice: index.channel.lattice(),
-    };
+    let question = index.question();
     let mut noise = NoiseSource::insecure_seed(1);
     let donors = Confidential::new(panel.rows.clone());
     let mut measured = index
@@ -98,13 +92,7 @@ fn the_sensitivity_holds_and_is_attained() {
     for epsilon in [0.3, 2.0, 20.0] {
         let setting = panel.setting(Share::Pure(epsilon));
         let index = Index::new(&setting).unwrap();
-        let question = Question {
-            schema: &panel.schema,
-            forecast: &index.forecast,
-            rank: index.rank,
-            radius: index.radius,
-            lattice: index.channel.lattice(),
-        };
+        let question = index.question();
         let measured = without_noise(&index, &panel);
         let one = |row: Vec<f64>| sum(&vec![row], &question);
         let row = |seed: usize, size: f64| -> Vec<f64> {

@@ -21,7 +21,7 @@ const DRAWS: usize = 500_000;
 const STREAMS: usize = 20;
 
 /// `n KL(k / n, p) <= ln(10^6)`: the ends of the interval of `p`.
-fn interval(k: usize, n: usize) -> [f64; 2] {
+pub fn interval(k: usize, n: usize) -> [f64; 2] {
     let share = k as f64 / n as f64;
     let part = |a: f64, b: f64| if a == 0.0 { 0.0 } else { a * (a / b).ln() };
     let fits = |p: f64| n as f64 * (part(share, p) + part(1.0 - share, 1.0 - p)) <= 1e6f64.ln();

@@ -155,6 +155,34 @@ fn objective_perturbation_agrees_given_the_noise() {
     }
 }
 
+/// The other package's whole runs draw their noise from a generator of their own, so of those the effect without
+/// privacy is what can be reproduced: of every mechanism, penalty and budget, and the spec's rounded figures.
+#[test]
+fn effects_without_privacy_agree_in_every_published_run() {
+    let Some(fixture) = fixture("mlsynth_estimator_runs_raw.json") else {
+        return;
+    };
+    let Some(Prop99 { rows, y, pre }) = panel("prop99_panel_raw.json") else {
+        return;
+    };
+    let ridge = Ridge::new(&rows, pre);
+    let runs = fixture["runs"].as_array().expect("runs");
+    assert_eq!(runs.len(), 30);
+    for run in runs {
+        let lambda = run["lam"].as_f64().expect("lambda");
+        let path = weighted_sum(&rows, &ridge.weights(&y[..pre], lambda), pre);
+        let gaps = y[pre..].iter().zip(&path).map(|(y, c)| y - c);
+        let effect = gaps.sum::<f64>() / path.len() as f64;
+        agree_with(&[effect], run, "att_non_private");
+        let known = [(1.0, -15.393), (10.0, -15.230), (100.0, -15.246)];
+        let rounded = known.iter().find(|(of, _)| *of == lambda);
+        assert!(
+            rounded.is_none_or(|(_, att)| (effect - att).abs() < 5e-4),
+            "{effect}"
+        );
+    }
+}
+
 #[test]
 fn published_sensitivities_agree() {
     let Some(fixture) = fixture("sensitivity.json") else {

@@ -1,6 +1,6 @@
 //! What concerns several methods: figures of others, audits, coverage, size.
 
-mod audit;
+pub mod audit;
 mod fixtures;
 mod large;
 pub mod panels;

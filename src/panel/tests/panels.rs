@@ -60,6 +60,7 @@ impl Panel {
             frame: &self.frame,
             target: 0,
             share,
+            penalty: None,
         }
     }
 

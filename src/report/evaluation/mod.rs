@@ -12,7 +12,7 @@ use super::html::Page;
 use super::numbers;
 use super::table::{Style, joined, wrapped};
 use crate::evaluate::Evaluation;
-use crate::privacy::{Form, Internal};
+use crate::privacy::{Form, Internal, STAMP};
 
 /// What every form says beneath its stamp.
 const WARNING: &str = "Computed on confidential data without noise, for the staff of the agency that holds them. No part of it is \
@@ -60,14 +60,17 @@ fn page(evaluation: &Evaluation, (): &()) -> Page {
             "Pairs of columns",
             "Total variation of every pair's joint table: dark cells are associations that the synthetic table does not keep.",
         );
-        page.pictures([heat_map::heat_map(&evaluation.columns, &evaluation.pairs)]);
+        page.pictures(
+            STAMP,
+            [heat_map::heat_map(&evaluation.columns, &evaluation.pairs)],
+        );
     }
     if !evaluation.balance.is_empty() {
         page.section(
             "Covariate balance",
             "Standardised differences between arms. Where the marks of a row lie apart, the synthetic table confounds otherwise than the real one.",
         );
-        page.pictures([love::love_plot(&evaluation.balance)]);
+        page.pictures(STAMP, [love::love_plot(&evaluation.balance)]);
     }
     page.section(
         "Marginals",
@@ -75,7 +78,11 @@ fn page(evaluation: &Evaluation, (): &()) -> Page {
     );
     let mut columns: Vec<_> = evaluation.columns.iter().enumerate().collect();
     columns.sort_by(|(_, a), (_, b)| b.total_variation.total_cmp(&a.total_variation));
-    page.pictures((columns.iter()).map(|(number, column)| overlay::overlay(*number, column)));
+    let overlays = columns.iter();
+    page.pictures(
+        STAMP,
+        overlays.map(|(number, column)| overlay::overlay(*number, column)),
+    );
     page
 }
 
