@@ -153,11 +153,7 @@ fn learners_that_split_the_sample_go_through_the_verbs() {
         let text = scratch.run("analyze release.json -q").text();
         assert!(text.contains(name), "{text}");
         assert_eq!(text.contains("same for everyone"), name.starts_with('s'));
-        assert_eq!(
-            text.contains("costliest"),
-            !name.starts_with('s'),
-            "{text}"
-        );
+        assert_eq!(text.contains("costliest"), !name.starts_with('s'), "{text}");
         let rows = "analyze release.json --rows lalonde.csv --by married --svg s.svg --json -q";
         let page = scratch.run(rows).json();
         assert_eq!(

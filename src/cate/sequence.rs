@@ -145,7 +145,9 @@ impl Sequence<'_> {
         )?;
         let size = (sizes.numbers()[0] / parameters.records).max(LEAST_SIZE);
         parameters.pseudo_spread = SPREAD_OF_MEAN_SIZE * range * size;
-        let clip = self.plan.workload.clip * parameters.pseudo_spread;
+        let multiple = (self.plan.workload.clip)
+            .unwrap_or_else(|| hub::clip_multiple(parameters.records, self.plan.mu_squared.sqrt()));
+        let clip = multiple * parameters.pseudo_spread;
         parameters.pseudo_bound = clip.max(LEAST_CLIP).min(self.largest_pseudo_outcome());
         let bound = parameters.pseudo_bound;
         let pseudo = PseudoOutcome { basis, parameters };

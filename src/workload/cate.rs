@@ -14,9 +14,6 @@ use crate::schema::fault::{Fault, Path};
 /// The default of the overlap bound.
 const DEFAULT_OVERLAP: f64 = 0.08;
 
-/// The default clip of the pseudo-outcome, in multiples of its spread (chosen by simulation).
-const DEFAULT_CLIP: f64 = 2.5;
-
 /// The default clip of the pseudo-outcome of the learners that split the sample, in their own unit.
 const DEFAULT_SPLIT_CLIP: f64 = 1.0;
 
@@ -76,8 +73,8 @@ pub struct CateWorkload {
     pub products: ProductsFile,
     /// The overlap bound eta.
     pub overlap: f64,
-    /// The clip of the pseudo-outcome: in multiples of its spread, or of [`SplitSettings::clip_unit`].
-    pub clip: f64,
+    /// The clip of the pseudo-outcome, where stated: in multiples of its spread, or of [`SplitSettings::clip_unit`].
+    pub clip: Option<f64>,
     /// How effects are learnt.
     pub learner: CateLearner,
     /// The settings of `dr`, `r` and `s`; none of `adaptive`.
@@ -89,6 +86,11 @@ pub struct CateWorkload {
 impl CateWorkload {
     /// The mechanism's name, as workload files write it.
     pub const MECHANISM: &'static str = "cate";
+
+    /// The clip of the pseudo-outcome of the learners that split the sample.
+    pub fn split_clip(&self) -> f64 {
+        self.clip.unwrap_or(DEFAULT_SPLIT_CLIP)
+    }
 
     /// A stage's share of the budget's `mu^2`.
     pub fn share(&self, stage: CateStage) -> f64 {
@@ -173,9 +175,9 @@ fn check(file: &CateFile, schema: &Schema) -> Result<CateWorkload, Fault> {
             ))),
         }
     };
-    let default_clip = match file.learner {
-        CateLearner::Adaptive => DEFAULT_CLIP,
-        _ => DEFAULT_SPLIT_CLIP,
+    let clip = match file.clip {
+        Some(n) => Some(between("clip", Some(n.0), n.0, 0.1, 10.0)?),
+        None => None,
     };
     Ok(CateWorkload {
         adjacency: file.adjacency,
@@ -194,7 +196,7 @@ fn check(file: &CateFile, schema: &Schema) -> Result<CateWorkload, Fault> {
             0.001,
             0.4,
         )?,
-        clip: between("clip", file.clip.map(|n| n.0), default_clip, 0.1, 10.0)?,
+        clip,
         shares: check_shares(file.stages.unwrap_or_default(), &top.to("stages"))?,
     })
 }
@@ -259,7 +261,7 @@ columns:
             (workload.columns.as_slice(), workload.curves.as_slice()),
             (&[1, 2][..], &[1][..])
         );
-        assert_eq!((workload.overlap, workload.clip), (0.08, 2.5));
+        assert_eq!((workload.overlap, workload.clip), (0.08, None));
         let sum: f64 = CateStage::ALL
             .iter()
             .map(|&stage| workload.share(stage))

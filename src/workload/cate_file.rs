@@ -39,7 +39,7 @@ pub struct CateFile {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overlap: Option<Number>,
     /// The clip of the pseudo-outcome. `adaptive`: in multiples of its released spread; never beyond 2 / eta
-    /// half-ranges of the outcome; default 2.5. `dr`: in multiples of 1 / sqrt(eta (1 - eta)) half-ranges; default 1.
+    /// half-ranges of the outcome; default 2.5 to 6, growing with records and budget. `dr`: in multiples of 1 / sqrt(eta (1 - eta)) half-ranges; default 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clip: Option<Number>,
     /// What `dr`, `r` and `s` regress with. Default `second-moment`.
