@@ -27,6 +27,7 @@ fn quickstart_leaves_every_file_of_the_pipeline() {
         "dpsc.yaml",
         "panel-release.json",
         "panel.svg",
+        "panel.html",
     ] {
         assert!(scratch.names().contains(&name.to_string()), "{name}");
     }
@@ -389,6 +390,9 @@ fn plan_says_whether_spending_is_worth_it() {
     let poor = plan("0.01").json();
     assert_eq!(rich["targets"][0]["is_worth_it"], true);
     assert_eq!(poor["targets"][0]["is_worth_it"], false);
+    // What the donors have to explain grows as the budget shrinks, up to the half that shrinkage makes of all.
+    let break_even = |plan: &serde_json::Value| plan["targets"][0]["break_even"].as_f64().unwrap();
+    assert!(break_even(&rich) < 0.2 && break_even(&poor) > 0.4 && break_even(&poor) <= 0.5);
     let text = scratch
         .run("plan --schema panel.yaml --panel prop99.csv --epsilon 0.01")
         .text();

@@ -3,7 +3,8 @@
 //! The forecast of the target by its own past costs nothing and has a known error. What a release adds is what the
 //! donors' errors have in common with the target's; whatever that is, the part of the forecast's variance that privacy
 //! leaves unexplained, `remaining`, bounds from below what is left of the error. Where it is most of it, the budget buys
-//! next to nothing.
+//! next to nothing. What the donors explain is not public, so the part of it from which on a release does better than the
+//! forecast stands beside.
 
 use super::PanelError;
 use super::control::PathScale;
@@ -39,6 +40,9 @@ pub struct TargetExpectation {
     pub forecast_deviation: f64,
     /// The part of that which the planned method's privacy error amounts to.
     pub remaining: f64,
+    /// The part of the forecast's error variance that the donors have to explain for the planned method to do better
+    /// than the forecast alone; above 1 where nothing could.
+    pub break_even: f64,
     /// Whether spending is worth it.
     pub is_worth_it: bool,
     /// The methods that the budget allows.
@@ -106,9 +110,22 @@ fn of_target(plan: &PanelPlan, target: usize) -> Result<TargetExpectation, Panel
         unit: setting.series().unit.clone(),
         forecast_deviation,
         remaining,
+        break_even: break_even(remaining, plan.method),
         is_worth_it: remaining <= HARDLY_WORTH,
         methods,
     })
+}
+
+/// What the donors have to explain, `s`, as a part of the forecast's error variance `V`. A method whose noise has the
+/// variance `p V` leaves `(1 - s) + p` of it: less than one where `s > p`. One that shrinks what it releases by `g`, the
+/// posterior mean's factor, with `p = 1 - g`, leaves `(1 - s) + (1 - g)^2 s + g (1 - g)`: less than one where `s > p / (1 +
+/// p)`.
+fn break_even(remaining: f64, method: DpscMethod) -> f64 {
+    let part = remaining * remaining;
+    match method {
+        DpscMethod::Index | DpscMethod::Balance => part / (1.0 + part),
+        _ => part,
+    }
 }
 
 fn of_method(setting: &Setting<'_>, method: DpscMethod) -> Result<MethodExpectation, PanelError> {

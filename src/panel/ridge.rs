@@ -80,16 +80,8 @@ impl<'a> Ridge<'a> {
             return free;
         }
         // The length falls as the multiplier grows: |f| <= (|X y| + |b| / 2) / multiplier.
-        let most = length(&self.correlations(y)) + length(&push);
-        let (mut low, mut high) = (0.0, most / radius);
-        for _ in 0..100 {
-            let middle = f64::midpoint(low, high);
-            match length(&at(middle)) > radius {
-                true => low = middle,
-                false => high = middle,
-            }
-        }
-        at(high)
+        let most = (length(&self.correlations(y)) + length(&push)) / radius;
+        edge(at, [0.0, most], length(&free), radius)
     }
 
     /// `X y`.
@@ -115,6 +107,41 @@ impl<'a> Ridge<'a> {
         rows.map(|(row, r)| (r - dot(&row[..self.pre], &inner)) / mu)
             .collect()
     }
+}
+
+/// Solutions on the ball's edge are this much shorter than its radius at most, as a part of it: far below what the
+/// guarantee of [`objective`](super::objective) has room for.
+const EDGE: f64 = 1e-10;
+
+/// The solution whose length reaches the radius, from within: `at` gives a solution for a multiplier between the ends,
+/// whose length falls from above the radius, `longest`, to below it.
+fn edge(at: impl Fn(f64) -> Vec<f64>, ends: [f64; 2], longest: f64, radius: f64) -> Vec<f64> {
+    // The inverse length is nearly linear in the multiplier, so the secant finds the middle of the range that is allowed in
+    // a few steps; every third step halves, whatever the shape.
+    let goal = (1.0 + EDGE / 2.0) / radius;
+    let mut solution = at(ends[1]);
+    let mut low = (ends[0], 1.0 / longest);
+    let mut high = (ends[1], 1.0 / length(&solution));
+    for step in 0..300 {
+        if high.1 * radius <= 1.0 + EDGE || high.0 - low.0 <= f64::EPSILON * high.0 {
+            break;
+        }
+        let part = (goal - low.1) / (high.1 - low.1);
+        let part = if step % 3 == 2 || !part.is_finite() {
+            0.5
+        } else {
+            part
+        };
+        let multiplier = low.0 + part * (high.0 - low.0);
+        let tried = at(multiplier);
+        let inverse = 1.0 / length(&tried);
+        if inverse * radius < 1.0 {
+            low = (multiplier, inverse);
+        } else {
+            (solution, high) = (tried, (multiplier, inverse));
+        }
+    }
+    solution
 }
 
 /// The weighted sum of the donors from period `from` on.
@@ -162,6 +189,37 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// The edge is met from within for linear terms of all sizes, in either system, within a few solutions.
+    #[test]
+    fn the_edge_is_met_from_within() {
+        for (n, pre) in [(3, 8), (8, 3), (1, 2), (30, 5)] {
+            let rows = panel(n, pre);
+            let y: Vec<f64> = (0..pre).map(|t| (t as f64).cos()).collect();
+            let ridge = Ridge::new(&rows, pre);
+            for size in [0.0, 1e-3, 1.0, 1e4, 1e12] {
+                for radius in [1e-6, 0.01, 0.3, 2.0] {
+                    let b: Vec<f64> = (0..n).map(|i| size * (1.0 + i as f64).sin()).collect();
+                    let f = ridge.perturbed(&y, 0.8, &b, radius);
+                    let free = ridge.perturbed(&y, 0.8, &b, f64::INFINITY);
+                    let expected = length(&free).min(radius);
+                    assert!(length(&f) <= radius * (1.0 + 1e-15));
+                    assert!(
+                        length(&f) >= expected * (1.0 - 2.0 * EDGE),
+                        "{n} {size} {radius}"
+                    );
+                }
+            }
+        }
+        let solutions = std::cell::Cell::new(0);
+        let at = |multiplier: f64| {
+            solutions.set(solutions.get() + 1);
+            vec![3.0 / (1.0 + multiplier), 1.0 / (20.0 + multiplier)]
+        };
+        let found = edge(at, [0.0, 300.0], length(&at(0.0)), 0.1);
+        assert!((length(&found) / 0.1 - 1.0).abs() <= EDGE);
+        assert!(solutions.get() < 12, "{}", solutions.get());
     }
 
     #[test]

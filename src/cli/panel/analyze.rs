@@ -52,10 +52,8 @@ pub fn analyze(
             .or_status(ExitStatus::Internal)?;
     }
     if let Some(path) = &arguments.html {
-        let (names, frame) = (names(&release.schema), &release.document.frame);
-        let page = panel_page(&names, frame, &targets, terms(release));
         Destination::from(path.clone().into_os_string())
-            .write_text(&page)
+            .write_text(&page(release, &targets))
             .or_status(ExitStatus::Internal)?;
     }
     let destination = Destination::from(arguments.output.clone().into_os_string());
@@ -83,14 +81,15 @@ pub fn names(schema: &PanelSchema) -> PanelNames<'_> {
     }
 }
 
-/// What a release says of itself.
-pub fn terms(release: &CheckedPanelRelease) -> ReleaseTerms<'_> {
+/// The HTML page of a release's effects.
+pub fn page(release: &CheckedPanelRelease, targets: &[TargetEffects]) -> String {
     let document = &release.document;
-    ReleaseTerms {
+    let terms = ReleaseTerms {
         card: &document.deployment_card,
         accounting: &document.accounting,
         provenance: &document.provenance,
-    }
+    };
+    panel_page(&names(&release.schema), &document.frame, targets, terms)
 }
 
 /// The picture of a release's effects.

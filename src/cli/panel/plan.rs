@@ -169,7 +169,8 @@ fn methods(page: &Page, outcome: &str) -> Table {
         }
         table.note(format!(
             "{}: the forecast from its own past costs nothing and errs by {} (root mean square); the planned method's \
-             privacy error is {} of that{}",
+             privacy error is {} of that{} It does better than the forecast where the donors explain more than {} of the \
+             forecast's error variance.",
             target.unit,
             significant(target.forecast_deviation, 3),
             percentage(target.remaining),
@@ -177,7 +178,8 @@ fn methods(page: &Page, outcome: &str) -> Table {
                 true => ". What the donors say of the rest is what the budget buys.",
                 false =>
                     ": SPENDING IS HARDLY WORTH IT. Add donors or budget, or report the forecast alone.",
-            }
+            },
+            percentage(target.break_even)
         ));
     }
     table

@@ -4,7 +4,7 @@
 //! Hainmueller (2010) used for California's Proposition 99; taken from the Python package CausalPy 0.9.0 (Apache-2.0
 //! licence), data set `california_prop99.csv`, and put in long format. Small and public for decades.
 
-use super::analyze::{json, names, picture};
+use super::analyze::{json, names, page, picture};
 use super::documents::{DPSC_WORKLOAD, Read, failure, parse};
 use super::measure::authorise;
 use crate::cli::args::QuickstartArguments;
@@ -35,12 +35,13 @@ pub fn quickstart(arguments: &QuickstartArguments, global: GlobalArguments) -> R
     let release = measure(arguments, global)?;
     let targets = effects(&release, 0.95, release.default_seed()).map_err(failure)?;
     write_file(folder, "panel.svg", &picture(&release, &targets))?;
-    let page = json(&release, &targets)?;
-    write_file(folder, "panel-effects.json", &page)?;
+    write_file(folder, "panel.html", &page(&release, &targets))?;
+    let effects = json(&release, &targets)?;
+    write_file(folder, "panel-effects.json", &effects)?;
     let guarantee = &release.document.deployment_card.guarantee;
     let style = Destination::Stdout.style();
     let screen = match arguments.json {
-        true => page,
+        true => effects,
         false => {
             let text = panel_text(&names(&release.schema), &targets, guarantee, style);
             text + &next_steps(&folder.display().to_string())
@@ -90,7 +91,7 @@ fn measure(
 fn next_steps(folder: &str) -> String {
     format!(
         "\nFiles in {folder}: prop99.csv, panel.yaml, dpsc.yaml, panel-release.json, panel-effects.json, panel.svg (a \
-         picture), quickstart-ledger.jsonl\n\n\
+         picture), panel.html (table, picture and accounting on one page), quickstart-ledger.jsonl\n\n\
          Try next, in that folder:\n  \
          dpcausal plan --schema panel.yaml --workload dpsc.yaml --panel prop99.csv --epsilon 1\n  \
          dpcausal analyze panel-release.json --level .9\n  \
