@@ -17,9 +17,6 @@ const DEFAULT_OVERLAP: f64 = 0.08;
 /// The default clip of the pseudo-outcome, in multiples of its spread (chosen by simulation).
 const DEFAULT_CLIP: f64 = 2.5;
 
-/// The default clip of the pseudo-outcome of the learners that split the sample, in their own unit.
-const DEFAULT_SPLIT_CLIP: f64 = 1.0;
-
 /// A stage of the release, in the order in which they are measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CateStage {
@@ -173,15 +170,17 @@ fn check(file: &CateFile, schema: &Schema) -> Result<CateWorkload, Fault> {
             ))),
         }
     };
-    let default_clip = match file.learner {
-        CateLearner::Adaptive => DEFAULT_CLIP,
-        _ => DEFAULT_SPLIT_CLIP,
+    let split = cate_split::check(file, schema, &columns, &top)?;
+    let two_levels = schema.columns[outcome].bounds().is_none();
+    let (default_clip, least_clip) = match &split {
+        None => (DEFAULT_CLIP, 0.5),
+        Some(settings) => (settings.default_clip(two_levels), 0.01),
     };
     Ok(CateWorkload {
         adjacency: file.adjacency,
         accountant: file.accountant,
         learner: file.learner,
-        split: cate_split::check(file, schema, &columns, &top)?,
+        split,
         treatment,
         outcome,
         columns,
@@ -194,7 +193,13 @@ fn check(file: &CateFile, schema: &Schema) -> Result<CateWorkload, Fault> {
             0.001,
             0.4,
         )?,
-        clip: between("clip", file.clip.map(|n| n.0), default_clip, 0.1, 10.0)?,
+        clip: between(
+            "clip",
+            file.clip.map(|n| n.0),
+            default_clip,
+            least_clip,
+            10.0,
+        )?,
         shares: check_shares(file.stages.unwrap_or_default(), &top.to("stages"))?,
     })
 }

@@ -114,7 +114,10 @@ fn moments_reach_no_further_than_stated() {
                 assert!(norm > 0.999, "{index} {kind:?}: {norm}");
             }
             // Weights by a propensity that is not a number are 0.
-            assert!(norm == 0.0 || diameter > 0.3, "{index} {kind:?}: {diameter}");
+            assert!(
+                norm == 0.0 || diameter > 0.3,
+                "{index} {kind:?}: {diameter}"
+            );
         }
     }
 }
