@@ -81,10 +81,8 @@ pub fn join(
 /// By part but the last, the 64-bit numbers below which a draw falls into it or one before.
 fn limits(shares: &[f64]) -> Result<Vec<u64>, PrivacyError> {
     let sum: f64 = shares.iter().sum();
-    let refused = shares
-        .iter()
-        .copied()
-        .find(|share| share.is_nan() || *share <= 0.0);
+    let bad = |share: &f64| share.is_nan() || *share <= 0.0;
+    let refused = shares.iter().copied().find(bad);
     if let Some(value) = refused.or((shares.len() > 256 || (sum - 1.0).abs() > 1e-9).then_some(sum))
     {
         return Err(PrivacyError::Parameter {

@@ -14,9 +14,6 @@ use crate::schema::fault::{Fault, Path};
 /// The default of the overlap bound.
 const DEFAULT_OVERLAP: f64 = 0.08;
 
-/// The default clip of the pseudo-outcome of the learners that split the sample, in their own unit.
-const DEFAULT_SPLIT_CLIP: f64 = 1.0;
-
 /// A stage of the release, in the order in which they are measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CateStage {
@@ -73,7 +70,8 @@ pub struct CateWorkload {
     pub products: ProductsFile,
     /// The overlap bound eta.
     pub overlap: f64,
-    /// The clip of the pseudo-outcome, where stated: in multiples of its spread, or of [`SplitSettings::clip_unit`].
+    /// The clip of the pseudo-outcome: of `adaptive` in multiples of its spread, where the workload states it; of the
+    /// others in those of [`SplitSettings::clip_unit`], always.
     pub clip: Option<f64>,
     /// How effects are learnt.
     pub learner: CateLearner,
@@ -86,11 +84,6 @@ pub struct CateWorkload {
 impl CateWorkload {
     /// The mechanism's name, as workload files write it.
     pub const MECHANISM: &'static str = "cate";
-
-    /// The clip of the pseudo-outcome of the learners that split the sample.
-    pub fn split_clip(&self) -> f64 {
-        self.clip.unwrap_or(DEFAULT_SPLIT_CLIP)
-    }
 
     /// A stage's share of the budget's `mu^2`.
     pub fn share(&self, stage: CateStage) -> f64 {
@@ -175,15 +168,21 @@ fn check(file: &CateFile, schema: &Schema) -> Result<CateWorkload, Fault> {
             ))),
         }
     };
-    let clip = match file.clip {
-        Some(n) => Some(between("clip", Some(n.0), n.0, 0.1, 10.0)?),
-        None => None,
+    let split = cate_split::check(file, schema, &columns, &top)?;
+    let two_levels = schema.columns[outcome].bounds().is_none();
+    let stated = file.clip.map(|n| n.0);
+    let clip = match &split {
+        None => stated.map(|n| between("clip", Some(n), n, 0.5, 10.0)),
+        Some(settings) => {
+            let default = settings.default_clip(two_levels);
+            Some(between("clip", stated, default, 0.01, 10.0))
+        }
     };
     Ok(CateWorkload {
         adjacency: file.adjacency,
         accountant: file.accountant,
         learner: file.learner,
-        split: cate_split::check(file, schema, &columns, &top)?,
+        split,
         treatment,
         outcome,
         columns,
@@ -196,7 +195,7 @@ fn check(file: &CateFile, schema: &Schema) -> Result<CateWorkload, Fault> {
             0.001,
             0.4,
         )?,
-        clip,
+        clip: clip.transpose()?,
         shares: check_shares(file.stages.unwrap_or_default(), &top.to("stages"))?,
     })
 }

@@ -39,7 +39,9 @@ pub struct CateFile {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overlap: Option<Number>,
     /// The clip of the pseudo-outcome. `adaptive`: in multiples of its released spread; never beyond 2 / eta
-    /// half-ranges of the outcome; default 2.5 to 6, growing with records and budget. `dr`: in multiples of 1 / sqrt(eta (1 - eta)) half-ranges; default 1.
+    /// half-ranges of the outcome; default 2.5 to 6, growing with records and budget. `dr`: in multiples of 1 / eta
+    /// half-ranges; default 1 where the design states the propensity, else 0.125, and half as much again of an outcome
+    /// with two levels.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clip: Option<Number>,
     /// What `dr`, `r` and `s` regress with. Default `second-moment`.
@@ -162,7 +164,7 @@ impl Default for BoostingFile {
         BoostingFile {
             rounds: 300,
             rate: 0.01,
-            bins_share: 0.1,
+            bins_share: 0.03,
         }
     }
 }

@@ -11,6 +11,15 @@ use crate::schema::{Design, Schema};
 /// indicators as long as this has nothing but noise in it.
 pub const MOST_CODES: usize = 240;
 
+/// The default clips of the pseudo-outcome, in units of `1 / eta` half-ranges. A stated propensity is attained, so what is
+/// clipped below `1 / eta` is bias; eta of an estimated one is a bound that few records come near, and noise counts more
+/// (chosen by simulation).
+const STATED_CLIP: f64 = 1.0;
+const ESTIMATED_CLIP: f64 = 0.125;
+
+/// An outcome with two levels lies at the ends of its range: residuals are up to so much larger.
+const TWO_LEVEL_CLIP: f64 = 1.5;
+
 /// A part of the records, by what it is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SplitPart {
@@ -64,11 +73,23 @@ impl SplitSettings {
         self.base == CateBase::Ebm && !(part == SplitPart::Propensity && self.is_randomised)
     }
 
-    /// `1 / sqrt(eta (1 - eta))`: the largest standard deviation that overlap allows an inversely weighted residual of
-    /// standard deviation 1 to have. In these units, of half the outcome's range, is the pseudo-outcome's clip.
+    /// `1 / eta`: what overlap allows a residual of 1 to become by weighting. In these units, of half the outcome's range, is the
+    /// pseudo-outcome's clip.
     pub fn clip_unit(&self, stated: f64) -> f64 {
-        let eta = self.overlap(stated);
-        1.0 / (eta * (1.0 - eta)).sqrt()
+        1.0 / self.overlap(stated)
+    }
+
+    /// The clip unless another is given, in those units.
+    pub fn default_clip(&self, two_level_outcome: bool) -> f64 {
+        let clip = match self.known_propensity {
+            Some(_) => STATED_CLIP,
+            None => ESTIMATED_CLIP,
+        };
+        clip * if two_level_outcome {
+            TWO_LEVEL_CLIP
+        } else {
+            1.0
+        }
     }
 }
 

@@ -24,8 +24,8 @@
 //! parts. **Sensitivity.** That of each regression, in its own file. **Charge.** Every part has the whole budget and
 //! the release costs what the costliest part does: parallel composition in `f`-differential privacy, proved where records
 //! are divided. **Public bounds.** The outcome by its range, so on `[-1, 1]` and centred; the propensity by the overlap bound
-//! `eta`; the pseudo-outcome of `dr` by `clip / sqrt(eta (1 - eta))` half-ranges: a residual of standard deviation 1 has at
-//! most this standard deviation after weighting. The clip decides between bias and noise, so it is in the workload file.
+//! `eta`; the pseudo-outcome of `dr` by `clip / eta` half-ranges, as weighting can make `1 / eta` of a residual of one. The clip
+//! decides between bias and noise, so it is in the workload file.
 //!
 //! # What the published code does otherwise
 //! [`published`] repeats it, marked NOT PRIVATE: data-dependent ranges, a stratified split, residuals that can exceed the range

@@ -131,7 +131,10 @@ pub fn public_targets(
 /// What a fit of 1 is in the part for the effect, in half-ranges of the outcome: the pseudo-outcome's clip, or 1.
 pub fn effect_bound(workload: &CateWorkload, settings: &SplitSettings) -> f64 {
     match workload.learner {
-        CateLearner::Dr => workload.split_clip() * settings.clip_unit(workload.overlap),
+        CateLearner::Dr => {
+            // Checked workloads of this learner have one.
+            workload.clip.unwrap_or(1.0) * settings.clip_unit(workload.overlap)
+        }
         CateLearner::R | CateLearner::S | CateLearner::Adaptive => 1.0,
     }
 }

@@ -1,7 +1,7 @@
 //! From noisy sums to an additive model: ridge regression with a penalty and an eigenvalue floor set by the noise.
 //!
 //! ```text
-//! theta = (G + s sqrt(p) (D + .3 I))^-1 c,   eigenvalues at least .15 s sqrt(p)
+//! theta = (G + 1.5 s sqrt(p) (D + I))^-1 c,   eigenvalues at least .75 s sqrt(p)
 //! ```
 //!
 //! with `s` the noise's standard deviation, `p` the number of functions, `I` on all but the constant, and `D` the squared
@@ -16,10 +16,10 @@ use crate::release::{AdditiveModel, PanelMeasurement};
 use faer::Mat;
 
 /// The ridge, in units of `s sqrt(p)` (chosen by simulation).
-const RIDGE: f64 = 0.3;
+const RIDGE: f64 = 1.5;
 
 /// The weight of squared second differences, in the same units (chosen by simulation).
-const SMOOTHING: f64 = 1.0;
+const SMOOTHING: f64 = 1.5;
 
 /// The least eigenvalue, as a share of the ridge.
 const FLOOR: f64 = 0.5;
