@@ -5,7 +5,7 @@
 //! optimum), and whose weight falls from fit to fit.
 
 use crate::meter::cpu_seconds;
-use dpcausal::model::{Calibration, Calibrator, Problem, ReferenceFactor, Settings};
+use dpcausal::model::{Calibration, Calibrator, LeastMisfit, Problem, ReferenceFactor, Settings};
 use serde_json::{Value, json};
 
 /// The weights of the entropy terms.
@@ -17,6 +17,8 @@ pub struct Schedule {
     pub factor: f64,
     /// The relative duality gap of each fit.
     pub tolerance: f64,
+    /// Whether the path is run at all.
+    pub by_entropy: bool,
 }
 
 impl Default for Schedule {
@@ -25,6 +27,7 @@ impl Default for Schedule {
             first: 1e-2,
             factor: 0.5,
             tolerance: 1e-6,
+            by_entropy: false,
         }
     }
 }
@@ -37,6 +40,8 @@ const MOST_FITS: usize = 40;
 const STILL: f64 = 1e-9;
 /// Below this weight a fit takes more evaluations than several of a larger one.
 const LEAST_WEIGHT: f64 = 1e-3;
+/// The gap to which the least loss is found.
+const LEAST_GAP: f64 = 1e-9;
 /// What counts as the optimum, relative to the long run's loss.
 const REACHED: f64 = 1e-6;
 
@@ -56,6 +61,21 @@ pub fn compare(name: &str, problem: &Problem, schedule: Schedule) -> Vec<Value> 
         "relative_gap": fit.diagnostics.relative_gap, "evaluations": fit.diagnostics.evaluations,
         "cpu": cpu_seconds() - start,
     }));
+    let start = cpu_seconds();
+    let exact = LeastMisfit::find(problem.clone(), LEAST_GAP, f64::INFINITY).expect("a fit");
+    lines.push(json!({
+        "problem": name, "fit": "the least loss, to a certified 1e-9", "loss": exact.misfit, "bound": exact.bound,
+        "relative_gap": exact.relative_gap(), "evaluations": exact.steps, "cpu": cpu_seconds() - start,
+    }));
+    let start = cpu_seconds();
+    let near = LeastMisfit::find(problem.clone(), REACHED, f64::INFINITY).expect("a fit");
+    lines.push(json!({
+        "problem": name, "fit": "the least loss, to a certified 1e-6", "loss": near.misfit, "bound": near.bound,
+        "relative_gap": near.relative_gap(), "evaluations": near.steps, "cpu": cpu_seconds() - start,
+    }));
+    if !schedule.by_entropy {
+        return lines;
+    }
     let path = long_run(problem, schedule);
     let least = path
         .iter()

@@ -30,7 +30,12 @@ fn main() {
     };
     let folder = || Path::new(arguments.get(1).expect("the folder of Adult"));
     match arguments.first().map(String::as_str) {
-        Some("wide") => wide(number(1, 100), number(2, 100_000), number(3, 3)),
+        Some("wide") => wide(
+            number(1, 100),
+            number(2, 100_000),
+            number(3, 3),
+            number(4, 1_000_000),
+        ),
         Some("fit") => {
             let real = |at: usize, default: f64| {
                 arguments
@@ -42,6 +47,7 @@ fn main() {
                 first: real(3, default.first),
                 factor: real(4, default.factor),
                 tolerance: real(5, default.tolerance),
+                by_entropy: arguments.len() > 3,
             };
             fit(
                 &tables::adult(folder()),
@@ -51,7 +57,7 @@ fn main() {
         }
         Some(mechanism) => mechanisms(&tables::adult(folder()), mechanism, number(2, 5)),
         None => eprintln!(
-            "mst|aim-2|aim-3|mwem FOLDER [RUNS], fit FOLDER [PROBLEMS.json], wide [COLUMNS] [ROWS] [DEGREE]"
+            "mst|aim-2|aim-3|mwem FOLDER [RUNS], fit FOLDER [PROBLEMS.json], wide [COLUMNS] [ROWS] [DEGREE] [CELLS]"
         ),
     }
 }
@@ -82,15 +88,16 @@ fn mechanisms(data: &Coded, mechanism: &str, runs: usize) {
     }
 }
 
-fn wide(columns: usize, rows: usize, degree: usize) {
+fn wide(columns: usize, rows: usize, degree: usize, max_cells: usize) {
     let data = tables::wide(columns, rows);
     let before = peak_megabytes();
-    let workload = release::workload("aim", &format!("marginals: {{degree: {degree}}}"));
+    let keys = format!("marginals: {{degree: {degree}}}\nmodel: {{max_cells: {max_cells}}}");
+    let workload = release::workload("aim", &keys);
     let run = release::run(&data, &workload, 1);
     println!(
         "{}",
         serde_json::json!({
-            "mechanism": "aim-wide", "columns": columns, "rows": rows, "degree": degree,
+            "mechanism": "aim-wide", "columns": columns, "rows": rows, "degree": degree, "max_cells": max_cells,
             "cpu": run.measuring + run.sampling, "measuring": run.measuring, "sampling": run.sampling,
             "rounds": run.rounds, "cells": run.cells, "gap": run.gap,
             "megabytes": peak_megabytes(), "megabytes_of_data": before,

@@ -15,6 +15,7 @@ import pathlib
 import resource
 import sys
 
+import jax
 import mbi
 import numpy as np
 from scipy.optimize import brentq, minimize_scalar
@@ -23,6 +24,8 @@ from scipy.special import logsumexp
 EPSILON, DELTA = 1.0, 1e-9
 AIM_CELLS = 80e6 / 8
 WORKLOAD_CELLS = 10_000
+# Every round compiles programs of its own; kept all together they run out of the memory maps that Linux gives a process.
+ROUNDS_TO_KEEP = 10
 
 
 def cpu_seconds():
@@ -154,6 +157,9 @@ def aim(table, rho, random, degree, seconds):
     start, number, is_last = cpu_seconds(), 0, False
     while not is_last and (seconds is None or cpu_seconds() - start < seconds):
         number += 1
+        if number % ROUNDS_TO_KEEP == 0:
+            jax.clear_caches()
+        print(f"round {number}, {100 * used / rho:.0f} % of the budget, {cpu_seconds() - start:.0f} s", file=sys.stderr)
         charge = 1 / (2 * sigma**2) + epsilon**2 / 8
         if rho - used < 2 * charge:
             sigma, epsilon, is_last = math.sqrt(1 / (1.8 * (rho - used))), math.sqrt(0.8 * (rho - used)), True

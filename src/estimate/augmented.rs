@@ -24,7 +24,7 @@ use super::{ArmMoments, Estimand, Estimate, EstimateError, Options};
 
 /// Each row's fold: within every arm, rows in shuffled order are dealt out one by one. An arm of two
 /// rows or more therefore never stands in one fold alone.
-pub(super) fn deal_folds(sample: &Sample, options: &Options) -> Vec<usize> {
+pub(super) fn deal_folds(sample: &Sample<'_>, options: &Options) -> Vec<usize> {
     let mut random = ChaCha8Rng::seed_from_u64(options.seed);
     let mut order: Vec<usize> = (0..sample.len()).collect();
     order.shuffle(&mut random);
@@ -39,7 +39,7 @@ pub(super) fn deal_folds(sample: &Sample, options: &Options) -> Vec<usize> {
 /// The estimate, rows in the folds given; where the population is an arm, the sample holds the two arms
 /// only.
 pub(super) fn augmented(
-    sample: &Sample,
+    sample: &Sample<'_>,
     arm: u16,
     estimand: Estimand,
     options: &Options,
@@ -108,7 +108,7 @@ struct Fitted {
 }
 
 fn out_of_fold(
-    sample: &Sample,
+    sample: &Sample<'_>,
     arms: &[u16],
     options: &Options,
     folds: &[usize],
@@ -139,11 +139,13 @@ fn out_of_fold(
             ArmRegression::fit(&ArmMoments::pool(others.map(|(_, m)| m), sample.z_len()))
         };
         let outcomes = moments.iter().map(outcome).collect::<Result<Vec<_>, _>>()?;
+        let mut z = sample.room();
         for row in test {
-            let scores = &sample.z(row)[1..];
+            sample.fill_z(row, &mut z);
+            let scores = &z[1..];
             let at = |position: usize| outcomes[position.min(outcomes.len() - 1)].predict(scores);
             fitted[row] = Some(Fitted {
-                overlap: propensities.at(sample, row, options),
+                overlap: propensities.at(&z, options),
                 means: [at(0), at(1)],
             });
         }

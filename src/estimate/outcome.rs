@@ -7,7 +7,7 @@ use super::{Estimand, Estimate, EstimateError};
 /// The estimand from the arms' own means, unadjusted, with Welch's variance: for a difference
 /// `s_a^2 / N_a + s_0^2 / N_0`.
 pub(super) fn difference_in_means(
-    sample: &Sample,
+    sample: &Sample<'_>,
     arm: u16,
     estimand: Estimand,
 ) -> Result<Estimate, EstimateError> {
@@ -46,7 +46,7 @@ pub(super) fn difference_in_means(
 ///
 /// The two parts add up because residuals are orthogonal to the scores within each arm.
 pub(super) fn regression(
-    sample: &Sample,
+    sample: &Sample<'_>,
     arm: u16,
     estimand: Estimand,
 ) -> Result<Estimate, EstimateError> {
@@ -62,11 +62,13 @@ pub(super) fn regression(
     let contrast = Contrast::fit(&moments, arm, estimand, name)?;
 
     let mut variance = 0.0;
+    let mut z = sample.room();
     for ((t, regression), slope) in contrast.sides.iter().zip(&contrast.functional.gradient) {
         let leverage = regression.leverage(&contrast.target);
         let squares: f64 = (members[usize::from(*t)].iter())
             .map(|&row| {
-                let scores = &sample.z(row)[1..];
+                sample.fill_z(row, &mut z);
+                let scores = &z[1..];
                 let reach: f64 = (scores.iter().zip(&regression.mean_scores).zip(&leverage))
                     .map(|((score, mean), l)| (score - mean) * l)
                     .sum();
@@ -80,7 +82,8 @@ pub(super) fn regression(
     variance += (0..sample.len())
         .filter(|&row| population.holds(sample.arms[row]))
         .map(|row| {
-            let deviation = contrast.deviation_at(&sample.z(row)[1..]);
+            sample.fill_z(row, &mut z);
+            let deviation = contrast.deviation_at(&z[1..]);
             (deviation / contrast.target_weight).powi(2)
         })
         .sum::<f64>();

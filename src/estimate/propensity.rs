@@ -40,7 +40,7 @@ pub(super) struct Propensity {
 impl Propensity {
     /// Fits the probability of `arm` on the rows given; `start` is a fit on similar rows.
     pub fn fit(
-        sample: &Sample,
+        sample: &Sample<'_>,
         rows: &[usize],
         arm: u16,
         start: Option<&Propensity>,
@@ -85,15 +85,21 @@ impl Propensity {
     }
 
     /// The score's factor at a row: `1{T = arm} - e`.
-    pub fn residual(&self, sample: &Sample, row: usize, e: f64) -> f64 {
+    pub fn residual(&self, sample: &Sample<'_>, row: usize, e: f64) -> f64 {
         f64::from(sample.arms[row] == self.arm) - e
     }
 
     /// The factored information `sum e (1 - e) z z' + lambda` at the fit.
-    pub fn information(&self, sample: &Sample, rows: &[usize]) -> Result<Llt<f64>, EstimateError> {
+    pub fn information(
+        &self,
+        sample: &Sample<'_>,
+        rows: &[usize],
+    ) -> Result<Llt<f64>, EstimateError> {
         let weights: Vec<f64> = block_map(rows, |(_, block)| {
+            let mut z = sample.room();
             let weight = |&row: &usize| {
-                let e = self.at(sample.z(row));
+                sample.fill_z(row, &mut z);
+                let e = self.at(&z);
                 e * (1.0 - e)
             };
             block.iter().map(weight).collect::<Vec<_>>()
@@ -127,20 +133,21 @@ impl Propensity {
         }
     }
 
-    fn evaluate(&self, sample: &Sample, rows: &[usize]) -> Evaluation {
+    fn evaluate(&self, sample: &Sample<'_>, rows: &[usize]) -> Evaluation {
         let blocks = block_map(rows, |(_, block)| {
             let mut sum = Evaluation {
                 objective: 0.0,
                 gradient: vec![0.0; sample.z_len()],
             };
+            let mut z = sample.room();
             for &row in block {
-                let z = sample.z(row);
-                let odds = dot(&self.coefficients, z);
+                sample.fill_z(row, &mut z);
+                let odds = dot(&self.coefficients, &z);
                 let member = f64::from(sample.arms[row] == self.arm);
                 // log(1 + e^x) = max(x, 0) + log(1 + e^-|x|), which does not overflow.
                 sum.objective += member * odds - odds.max(0.0) - libm::log1p((-odds.abs()).exp());
                 let residual = member - logistic(odds);
-                for (g, z) in sum.gradient.iter_mut().zip(z) {
+                for (g, z) in sum.gradient.iter_mut().zip(&z) {
                     *g += residual * z;
                 }
             }
@@ -183,7 +190,7 @@ impl Propensities {
     /// Fits `P(T = t | x)` of one or two arms on the rows given; one fit serves where these hold the two
     /// arms only.
     pub fn fit(
-        sample: &Sample,
+        sample: &Sample<'_>,
         rows: &[usize],
         arms: &[u16],
         start: Option<&Propensities>,
@@ -207,9 +214,9 @@ impl Propensities {
         &self.0[position]
     }
 
-    /// The propensities of a row, clipped.
-    pub fn at(&self, sample: &Sample, row: usize, options: &Options) -> Overlap {
-        let raw = self.0.each_ref().map(|p| p.at(sample.z(row)));
+    /// The propensities at `z`, clipped.
+    pub fn at(&self, z: &[f64], options: &Options) -> Overlap {
+        let raw = self.0.each_ref().map(|p| p.at(z));
         Overlap {
             raw,
             clipped: raw.map(|e| e.clamp(options.clip, 1.0 - options.clip)),
@@ -238,7 +245,7 @@ impl Overlap {
 /// # Errors
 /// If all rows of one of the arms are clipped: then the weights say nothing but the bound.
 pub(super) fn count_clipped(
-    sample: &Sample,
+    sample: &Sample<'_>,
     overlaps: &[Overlap],
     arms: &[u16],
     options: &Options,

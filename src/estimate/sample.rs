@@ -1,8 +1,8 @@
 //! The rows that an estimator works on, checked once: arms, outcomes in their own units, and scores.
 //!
-//! A sample keeps a dense row `(1, scores, y)` for every row: `8 (K + 2)` bytes. Sums over rows are
-//! taken in blocks of fixed length and added up in order, so they are the same for any number of
-//! threads.
+//! A row `(1, scores, y)` is written out from its codes whenever it is looked at: a sample of all rows of a table takes 2 bytes a
+//! row beside it, whatever the number of scores. Sums over rows are taken in blocks of fixed length and added up in
+//! order, so they are the same for any number of threads.
 
 use std::ops::Range;
 
@@ -64,9 +64,16 @@ fn outside(row: usize) -> EstimateError {
 const BLOCK: usize = 1024;
 
 /// A checked sample. Rows are numbered within the sample.
-pub(super) struct Sample {
-    /// Row-major, [`Sample::width`] numbers per row: `1, scores, y`.
-    data: Vec<f64>,
+pub(super) struct Sample<'a> {
+    design: DesignMatrix,
+    /// Each covariate's codes, row by row of the table.
+    covariates: Vec<&'a [u16]>,
+    /// Each row's outcome, in fixed point.
+    outcomes: &'a [u32],
+    /// The outcome of 0, and the size of a unit, in the outcome's own units.
+    outcome_scale: (f64, f64),
+    /// Where the sample's rows stand in the table; `None` where they are all of it.
+    places: Option<Vec<usize>>,
     width: usize,
     /// Each row's arm.
     pub arms: Vec<u16>,
@@ -74,14 +81,14 @@ pub(super) struct Sample {
     pub arm_names: Vec<String>,
 }
 
-impl Sample {
+impl<'a> Sample<'a> {
     /// Reads the rows of a table; with `only`, those of some arms.
     pub fn new(
-        table: &CodedTable,
+        table: &'a CodedTable,
         rows: &Rows,
         schema: &Schema,
         only: Option<&[u16]>,
-    ) -> Result<Sample, EstimateError> {
+    ) -> Result<Sample<'a>, EstimateError> {
         let treatment = schema.treatment().ok_or(EstimateError::NoTreatment)?;
         let outcome = schema.outcome().ok_or(EstimateError::NoOutcome)?;
         let arms = codes(table, schema, treatment, Some(EstimateError::NoTreatment))?;
@@ -94,23 +101,26 @@ impl Sample {
             .iter()
             .map(|c| codes(table, schema, c.column, None))
             .collect::<Result<Vec<_>, _>>()?;
-        let mut rows = rows.indices(table.rows)?;
-        if let Some(only) = only {
-            rows.retain(|&row| only.contains(&arms[row]));
-        }
-        let (lower, step) = outcome_units(&schema.columns[outcome].kind);
-        let width = design.score_count() + 2;
-        let mut data = vec![0.0; width * rows.len()];
-        for (&row, values) in rows.iter().zip(data.chunks_exact_mut(width)) {
-            values[0] = 1.0;
-            design.fill(|j| covariates[j][row], &mut values[1..width - 1]);
-            values[width - 1] = lower + step * f64::from(table.outcome[row]);
-        }
+        let places = match (rows, only) {
+            (Rows::All, None) => None,
+            _ => {
+                let mut places = rows.indices(table.rows)?;
+                places.retain(|&row| only.is_none_or(|only| only.contains(&arms[row])));
+                Some(places)
+            }
+        };
         let column = &schema.columns[treatment];
         Ok(Sample {
-            data,
-            width,
-            arms: rows.iter().map(|&row| arms[row]).collect(),
+            width: design.score_count() + 2,
+            design,
+            covariates,
+            outcomes: &table.outcome,
+            outcome_scale: outcome_units(&schema.columns[outcome].kind),
+            arms: match &places {
+                Some(places) => places.iter().map(|&row| arms[row]).collect(),
+                None => arms.to_vec(),
+            },
+            places,
             arm_names: (0..column.levels() as u16)
                 .map(|arm| column.level_name(arm))
                 .collect(),
@@ -122,14 +132,26 @@ impl Sample {
         self.arms.len()
     }
 
-    /// `z = (1, scores)` of a row.
-    pub fn z(&self, row: usize) -> &[f64] {
-        &self.data[row * self.width..(row + 1) * self.width - 1]
+    fn place(&self, row: usize) -> usize {
+        self.places.as_ref().map_or(row, |places| places[row])
+    }
+
+    /// Writes `z = (1, scores)` of a row into `z`, of length [`Sample::z_len`].
+    pub fn fill_z(&self, row: usize, z: &mut [f64]) {
+        let place = self.place(row);
+        z[0] = 1.0;
+        self.design.fill(|j| self.covariates[j][place], &mut z[1..]);
+    }
+
+    /// Room for a row's `z`.
+    pub fn room(&self) -> Vec<f64> {
+        vec![0.0; self.z_len()]
     }
 
     /// The outcome of a row, in its own units.
     pub fn y(&self, row: usize) -> f64 {
-        self.data[(row + 1) * self.width - 1]
+        let (lower, step) = self.outcome_scale;
+        lower + step * f64::from(self.outcomes[self.place(row)])
     }
 
     /// The length of `z`.
@@ -171,7 +193,7 @@ impl Sample {
         }
     }
 
-    /// `sum_i r_i^2 v_i v_i'`, `v` the first `columns` numbers of a row.
+    /// `sum_i r_i^2 v_i v_i'`, `v` a row's `z` or, with one more of the `columns`, its `(z, y)`.
     fn gram(
         &self,
         rows: &[usize],
@@ -179,11 +201,15 @@ impl Sample {
         root: impl Fn(usize) -> f64 + Send + Sync,
     ) -> Mat<f64> {
         let block = |(number, block): (usize, &[usize])| {
-            let mut scaled = Vec::with_capacity(block.len() * columns);
-            for (offset, &row) in block.iter().enumerate() {
+            let mut scaled = vec![0.0; block.len() * columns];
+            let rows = block.iter().zip(scaled.chunks_exact_mut(columns));
+            for (offset, (&row, values)) in rows.enumerate() {
+                self.fill_z(row, &mut values[..self.width - 1]);
+                if columns == self.width {
+                    values[columns - 1] = self.y(row);
+                }
                 let factor = root(number * BLOCK + offset);
-                let values = &self.data[row * self.width..][..columns];
-                scaled.extend(values.iter().map(|v| v * factor));
+                values.iter_mut().for_each(|v| *v *= factor);
             }
             let scaled = MatRef::from_row_major_slice(&scaled, block.len(), columns);
             let mut product = Mat::zeros(columns, columns);

@@ -27,7 +27,7 @@ use super::{Estimand, Estimate, EstimateError, Options};
 
 /// The estimate; where the population is an arm, the sample holds the two arms only.
 pub(super) fn inverse_propensity(
-    sample: &Sample,
+    sample: &Sample<'_>,
     arm: u16,
     estimand: Estimand,
     options: &Options,
@@ -38,8 +38,12 @@ pub(super) fn inverse_propensity(
         .collect::<Result<Vec<_>, _>>()?;
     let rows: Vec<usize> = (0..sample.len()).collect();
     let models = Propensities::fit(sample, &rows, &arms, None)?;
+    let mut z = sample.room();
     let overlaps: Vec<Overlap> = (rows.iter())
-        .map(|&i| models.at(sample, i, options))
+        .map(|&row| {
+            sample.fill_z(row, &mut z);
+            models.at(&z, options)
+        })
         .collect();
     let clipped = count_clipped(sample, &overlaps, &arms, options)?;
 
@@ -88,7 +92,7 @@ fn odds(e: f64, clipped: bool) -> (f64, f64) {
 }
 
 struct Fit<'a> {
-    sample: &'a Sample,
+    sample: &'a Sample<'a>,
     rows: &'a [usize],
     overlaps: &'a [Overlap],
     models: &'a Propensities,
@@ -118,10 +122,12 @@ impl Fit<'_> {
         let total: f64 = members.iter().map(|&i| weight(i).0).sum();
         let weighted: f64 = members.iter().map(|&i| weight(i).0 * sample.y(i)).sum();
         let value = weighted / total;
+        let mut z = sample.room();
         let mut direction = vec![0.0; sample.z_len()];
         for &row in members {
             let factor = weight(row).1 * (sample.y(row) - value) / total;
-            for (d, z) in direction.iter_mut().zip(sample.z(row)) {
+            sample.fill_z(row, &mut z);
+            for (d, z) in direction.iter_mut().zip(&z) {
                 *d += factor * z;
             }
         }
@@ -129,7 +135,8 @@ impl Fit<'_> {
         let mut influence: Vec<f64> = (self.rows.iter())
             .map(|&row| {
                 let e = self.overlaps[row].raw[position];
-                dot(&direction, sample.z(row)) * model.residual(sample, row, e)
+                sample.fill_z(row, &mut z);
+                dot(&direction, &z) * model.residual(sample, row, e)
             })
             .collect();
         for &row in members {

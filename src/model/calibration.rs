@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use argmin::core::Executor;
 
-use super::curvature::Curvature;
+use super::curvature::{Curvature, FullCurvature};
 use super::degrees::degrees_of_freedom;
 use super::dual::Dual;
 use super::fitted::Structure;
@@ -27,6 +27,7 @@ pub struct Calibrator {
     /// The reference measure's log normalising constant.
     reference_log_z: f64,
     pub(super) statistics: Statistics,
+    pub(super) full_curvature: FullCurvature,
     /// `sqrt(g)` times the standard deviation of each value.
     pub(super) sigma: Vec<f64>,
     /// `g`.
@@ -50,8 +51,8 @@ pub struct Targets<'a> {
 /// Where to start a calibration.
 #[derive(Debug, Clone)]
 pub struct WarmStart {
-    parameters: Vec<f64>,
-    curvature: Option<Arc<Curvature>>,
+    pub(super) parameters: Vec<f64>,
+    pub(super) curvature: Option<Arc<Curvature>>,
 }
 
 impl WarmStart {
@@ -141,6 +142,7 @@ impl Calibrator {
         }
         let measurements = &problem.measurements;
         let statistics = Statistics::new(&domain, &propagation, measurements);
+        let full_curvature = FullCurvature::plan(&domain, &propagation, &statistics, measurements);
         let scale = problem.entropy_weight.sqrt();
         let sigma = measurements
             .iter()
@@ -151,6 +153,7 @@ impl Calibrator {
             reference,
             reference_log_z,
             statistics,
+            full_curvature,
             sigma,
             entropy_weight: problem.entropy_weight,
             values: values.collect(),
@@ -177,6 +180,10 @@ impl Calibrator {
     pub fn sigma(&self) -> impl Iterator<Item = f64> + '_ {
         let scale = self.entropy_weight.sqrt();
         self.sigma.iter().map(move |sigma| sigma / scale)
+    }
+
+    pub(super) fn structure(&self) -> &Structure {
+        &self.structure
     }
 
     /// The junction tree.
@@ -265,7 +272,7 @@ impl Calibrator {
         check_total(targets.total)
     }
 
-    fn scratch(&self) -> Scratch {
+    pub(super) fn scratch(&self) -> Scratch {
         Scratch {
             workspace: self.structure.propagation.workspace(),
             answers: vec![0.0; self.statistics.len()],
@@ -297,32 +304,6 @@ impl Calibrator {
             scratch,
         };
         (start, dual)
-    }
-
-    pub(super) fn diagonal_curvature(&self, total: f64, scratch: &Scratch) -> Curvature {
-        let mut moments = vec![0.0; self.sigma.len()];
-        self.statistics
-            .second_moments(&scratch.workspace, total, &mut moments);
-        Curvature::diagonal(&moments, &self.sigma)
-    }
-
-    /// The full curvature at a model, where it is worth its cost.
-    pub(super) fn full_curvature(&self, model: &Model) -> Option<Curvature> {
-        if Curvature::full_is_affordable(&self.statistics, model) {
-            Curvature::full(&self.statistics, model, &self.sigma)
-        } else {
-            None
-        }
-    }
-
-    /// A start for calibrations to targets near those of this one: its parameters and, where the model
-    /// is small enough, the dual's full second derivative at them. Worth its cost (some tens of
-    /// evaluations) if several calibrations start from it.
-    pub fn warm_start(&self, calibration: &Calibration) -> WarmStart {
-        WarmStart {
-            parameters: calibration.parameters.clone(),
-            curvature: self.full_curvature(&calibration.model).map(Arc::new),
-        }
     }
 
     /// Belief propagation at some parameters: clique marginals and the statistics' answers into the
@@ -370,6 +351,10 @@ impl Calibrator {
 
     pub(super) fn model(&self, parameters: &[f64], total: f64, scratch: &mut Scratch) -> Model {
         self.potentials(parameters, scratch);
+        self.collected_model(total, scratch)
+    }
+
+    fn collected_model(&self, total: f64, scratch: &mut Scratch) -> Model {
         let conditionals = self.structure.propagation.conditionals(&scratch.workspace);
         self.finish(total, scratch);
         Model::new(
@@ -378,6 +363,25 @@ impl Calibrator {
             scratch.workspace.cells.clone(),
             total,
         )
+    }
+
+    /// The model with the log potentials that the scratch holds, and its answers into the scratch.
+    pub(super) fn model_of_potentials(&self, scratch: &mut Scratch) -> Model {
+        let propagation = &self.structure.propagation;
+        propagation.collect(&mut scratch.workspace);
+        self.collected_model(self.total, scratch)
+    }
+
+    /// The largest `Q' parameters` of a combination that the reference measure does not rule out.
+    pub(super) fn highest_potential(&self, parameters: &[f64], scratch: &mut Scratch) -> f64 {
+        for (cells, reference) in scratch.workspace.cells.iter_mut().zip(&self.reference) {
+            for (cell, weight) in cells.iter_mut().zip(reference) {
+                *cell = if weight.is_infinite() { *weight } else { 0.0 };
+            }
+        }
+        self.statistics
+            .add_potentials(parameters, &mut scratch.workspace);
+        self.structure.propagation.highest(&mut scratch.workspace)
     }
 }
 

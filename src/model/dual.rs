@@ -20,10 +20,6 @@ pub(super) struct Dual<'a> {
     pub(super) scratch: Scratch,
 }
 
-/// Evaluations after which a calibration that has not converged gets the full curvature at its current
-/// point: about what the matrix costs.
-const UPDATE_AFTER: usize = 40;
-
 impl Objective for Dual<'_> {
     fn evaluate(&mut self, point: &[f64], gradient: &mut [f64]) -> f64 {
         self.since_update += 1;
@@ -54,7 +50,11 @@ impl Objective for Dual<'_> {
 
     fn advance(&mut self) -> bool {
         let total = self.targets.total;
-        if self.since_update >= UPDATE_AFTER {
+        let due = self
+            .calibrator
+            .full_curvature
+            .due_after(self.calibrator.junction_tree());
+        if due.is_some_and(|due| self.since_update >= due) {
             self.since_update = 0;
             let model = self
                 .calibrator

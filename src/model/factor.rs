@@ -125,6 +125,50 @@ impl Factor {
         }
     }
 
+    /// The sum of a table over sorted `variables` over all of them that are not in `keep`, sorted.
+    pub(super) fn summed(
+        domain: &Domain,
+        variables: &[usize],
+        values: &[f64],
+        keep: &[usize],
+    ) -> Factor {
+        let projection = Projection::new(variables, &domain.shape(variables), keep);
+        let mut sums = vec![0.0; projection.cells()];
+        projection.sum(values, &mut sums);
+        Factor {
+            variables: keep.to_vec(),
+            shape: domain.shape(keep),
+            values: sums,
+        }
+    }
+
+    /// The table as a matrix, by the cells of `rows` and of `columns`, which together are its variables; one that is in both
+    /// leaves zeros where its two levels differ.
+    pub(super) fn matrix(&self, domain: &Domain, rows: &[usize], columns: &[usize]) -> Matrix {
+        let [row_shape, column_shape] = [rows, columns].map(|set| domain.shape(set));
+        let width: usize = column_shape.iter().product();
+        let offsets = |variable: usize| {
+            let row = stride_of(rows, &strides(rows, &row_shape), variable) * width;
+            row + stride_of(columns, &strides(columns, &column_shape), variable)
+        };
+        let mut places = vec![0usize];
+        for (variable, levels) in self.axes() {
+            let step = offsets(variable);
+            let spread = |&place: &usize| (0..levels).map(move |level| place + level * step);
+            places = places.iter().flat_map(spread).collect();
+        }
+        let height: usize = row_shape.iter().product();
+        let mut entries = vec![0.0; height * width];
+        for (place, value) in places.into_iter().zip(&self.values) {
+            entries[place] = *value;
+        }
+        Matrix {
+            rows: height,
+            columns: width,
+            entries,
+        }
+    }
+
     fn axes(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
         self.variables
             .iter()
@@ -138,6 +182,14 @@ impl Factor {
         projection.sum(&self.values, &mut values);
         values
     }
+}
+
+/// A row-major matrix.
+#[derive(Debug, Clone)]
+pub(super) struct Matrix {
+    pub(super) rows: usize,
+    pub(super) columns: usize,
+    pub(super) entries: Vec<f64>,
 }
 
 /// One axis of a contraction: its length and the stride that it has in each of the three tables.

@@ -108,7 +108,8 @@ impl Model {
                 keep.extend(&tree.separators()[clique]);
             }
             let incoming = std::mem::take(&mut messages[clique]);
-            let message = self.combine(self.factor(clique, table)?, incoming, &keep)?;
+            let incoming: Vec<&Factor> = incoming.iter().collect();
+            let message = self.combine(&self.factor(clique, table)?, &incoming, &keep)?;
             match parent {
                 Some(parent) => messages[parent].push(message),
                 None => result = message,
@@ -147,15 +148,15 @@ impl Model {
     /// is summed out as early as no later message has it.
     pub(super) fn combine(
         &self,
-        table: Factor,
-        messages: Vec<Factor>,
+        table: &Factor,
+        messages: &[&Factor],
         keep: &[usize],
     ) -> Result<Factor, ModelError> {
-        let needed = |later: &[Factor]| -> Vec<usize> {
+        let needed = |later: &[&Factor]| -> Vec<usize> {
             let variables = later.iter().flat_map(|f| f.variables().iter().copied());
             variables.chain(keep.iter().copied()).collect()
         };
-        let mut product = table.sum_onto(&needed(&messages));
+        let mut product = table.sum_onto(&needed(messages));
         for (index, message) in messages.iter().enumerate() {
             let mut union = product.variables().to_vec();
             union.extend(message.variables());

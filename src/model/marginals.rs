@@ -19,6 +19,7 @@
 //! are. A larger set of which more than one variable is left is summed out of the tree by [`Model::marginal`].
 
 use std::collections::HashMap;
+use std::rc::Rc;
 
 use super::junction_tree::is_subset;
 use super::kronecker::KroneckerMap;
@@ -26,19 +27,30 @@ use super::{Factor, MeasuredAxis, Model, ModelError};
 
 /// The most cells of tables that are kept; 8 bytes each. Where there are more, all are computed again as needed.
 const KEPT_CELLS: usize = 1 << 22;
+/// The most cells of a table that is kept.
+const KEPT_TABLE: usize = KEPT_CELLS / 16;
 
 /// Marginals of a model.
 pub struct Marginals<'a> {
-    model: &'a Model,
+    pub(super) model: &'a Model,
     /// The topmost clique of each variable.
-    homes: Vec<usize>,
-    depths: Vec<usize>,
-    kept: HashMap<Kept, Factor>,
+    pub(super) homes: Vec<usize>,
+    pub(super) depths: Vec<usize>,
+    kept: HashMap<Kept, Rc<Factor>>,
     kept_cells: usize,
 }
 
+/// A table of a clique.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Law {
+    /// `p(C)`.
+    Marginal,
+    /// `p(C | S_C)`.
+    Conditional,
+}
+
 /// A table that is kept.
-#[derive(PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum Kept {
     /// `p(v | S_C)`.
     Below(usize, usize),
@@ -46,8 +58,10 @@ enum Kept {
     Beside(usize, usize),
     /// `p(u | S_C)` of the variables that meet in a clique.
     Meeting(usize, Vec<usize>),
-    /// A clique's marginal, of some of its variables.
-    Within(usize, Vec<usize>),
+    /// `p(u, s)` of variables that meet in a clique, and some that are in it.
+    Joint(usize, Vec<usize>, Vec<usize>),
+    /// A clique's table, some of its variables summed out.
+    Part(Law, usize, Vec<usize>),
 }
 
 impl<'a> Marginals<'a> {
@@ -71,6 +85,11 @@ impl<'a> Marginals<'a> {
         }
     }
 
+    /// The model's number of records.
+    pub fn total(&self) -> f64 {
+        self.model.total()
+    }
+
     /// As [`Model::expected_counts`].
     ///
     /// # Errors
@@ -91,32 +110,31 @@ impl<'a> Marginals<'a> {
     ///
     /// # Errors
     /// As there.
-    pub fn marginal(&mut self, variables: &[usize]) -> Result<Factor, ModelError> {
+    pub fn marginal(&mut self, variables: &[usize]) -> Result<Rc<Factor>, ModelError> {
         self.model.domain().check(variables, "a marginal")?;
         let mut query = variables.to_vec();
         query.sort_unstable();
         self.model.check_size(&query)?;
         let meeting = self.meeting(&query);
         if is_subset(&query, &self.model.junction_tree().cliques()[meeting]) {
-            return self.within(meeting, query);
+            return self.part(Law::Marginal, meeting, query);
         }
         let is_at_or_below = |&v: &usize| self.meets(self.homes[v], meeting) == meeting;
         let (met, rest): (Vec<usize>, Vec<usize>) = query.iter().copied().partition(is_at_or_below);
         match rest[..] {
-            [] => self.met_at(meeting, &met),
+            [] => Ok(Rc::new(self.met(Law::Marginal, meeting, &met, &met)?)),
             [one] => {
-                let separator = &self.model.junction_tree().separators()[meeting];
-                let keep = [&met, separator.as_slice()].concat();
-                let of_met = self.conditional_on_separator(meeting, met, &keep)?;
+                let of_met = self.conditional_on_separator(meeting, met)?;
                 let of_rest = self.beside(one, meeting)?;
-                self.model.combine(of_met, vec![of_rest], &query)
+                let marginal = self.model.combine(&of_met, &[&of_rest], &query)?;
+                Ok(Rc::new(marginal))
             }
-            _ => self.model.marginal(&query),
+            _ => Ok(Rc::new(self.model.marginal(&query)?)),
         }
     }
 
     /// The lowest clique in which two variables meet; of one variable, its home.
-    fn meeting(&self, query: &[usize]) -> usize {
+    pub(super) fn meeting(&self, query: &[usize]) -> usize {
         let pairs = query.iter().enumerate().flat_map(|(i, &v)| {
             query[..i]
                 .iter()
@@ -127,7 +145,7 @@ impl<'a> Marginals<'a> {
     }
 
     /// The lowest clique above or at both.
-    fn meets(&self, mut one: usize, mut other: usize) -> usize {
+    pub(super) fn meets(&self, mut one: usize, mut other: usize) -> usize {
         while one != other {
             if self.depths[one] < self.depths[other] {
                 std::mem::swap(&mut one, &mut other);
@@ -139,7 +157,7 @@ impl<'a> Marginals<'a> {
     }
 
     /// The child of a clique on the way down to another.
-    fn child_towards(&self, clique: usize, mut lower: usize) -> usize {
+    pub(super) fn child_towards(&self, clique: usize, mut lower: usize) -> usize {
         while let Some(parent) = self.model.junction_tree().parents()[lower]
             && parent != clique
         {
@@ -148,17 +166,40 @@ impl<'a> Marginals<'a> {
         lower
     }
 
-    /// Some variables of a clique.
-    fn within(&mut self, clique: usize, keep: Vec<usize>) -> Result<Factor, ModelError> {
+    /// A clique's table, all variables but `keep`, ascending, summed out: one after the other, lowest index first, through tables
+    /// that others with some of the same variables have in common.
+    fn part(
+        &mut self,
+        law: Law,
+        clique: usize,
+        keep: Vec<usize>,
+    ) -> Result<Rc<Factor>, ModelError> {
         let model = self.model;
-        self.keep(Kept::Within(clique, keep.clone()), |_| {
-            let table = model.factor(clique, model.clique_marginal(clique))?;
-            Ok(table.sum_onto(&keep))
+        let key = Kept::Part(law, clique, keep.clone());
+        self.keep(key, |marginals| {
+            let variables = &model.junction_tree().cliques()[clique];
+            let missing = variables.iter().find(|v| !keep.contains(v));
+            let mut larger = keep.clone();
+            larger.extend(missing);
+            larger.sort_unstable();
+            let is_kept = model.domain().cells(&larger) <= KEPT_TABLE as u128;
+            if larger.len() < variables.len() && is_kept {
+                return Ok(marginals.part(law, clique, larger)?.sum_onto(&keep));
+            }
+            let values = match law {
+                Law::Marginal => model.clique_marginal(clique),
+                Law::Conditional => model.clique_conditional(clique),
+            };
+            Ok(Factor::summed(model.domain(), variables, values, &keep))
         })
     }
 
     /// The tables of variables in the cliques below one, those in the clique itself left out.
-    fn messages(&mut self, clique: usize, variables: &[usize]) -> Result<Vec<Factor>, ModelError> {
+    fn messages(
+        &mut self,
+        clique: usize,
+        variables: &[usize],
+    ) -> Result<Vec<Rc<Factor>>, ModelError> {
         let model = self.model;
         let around = &model.junction_tree().cliques()[clique];
         let lower = variables.iter().filter(|v| !around.contains(v));
@@ -170,75 +211,105 @@ impl<'a> Marginals<'a> {
             .collect()
     }
 
-    /// The marginal of variables of which the first meet in a clique, and all are below.
-    fn met_at(&mut self, clique: usize, met: &[usize]) -> Result<Factor, ModelError> {
-        let messages = self.messages(clique, met)?;
+    /// What a clique's table says of variables that are in it or below it, and of `keep`: the messages are those variables'.
+    fn product(
+        &mut self,
+        law: Law,
+        clique: usize,
+        messages: &[Rc<Factor>],
+        keep: &[usize],
+    ) -> Result<Factor, ModelError> {
         let around = &self.model.junction_tree().cliques()[clique];
-        let needed = messages.iter().flat_map(Factor::variables).chain(met);
+        let needed = messages.iter().flat_map(|m| m.variables()).chain(keep);
         let mut needed: Vec<usize> = needed.copied().filter(|v| around.contains(v)).collect();
         needed.sort_unstable();
         needed.dedup();
-        let table = self.within(clique, needed)?;
-        self.model.combine(table, messages, met)
+        let table = self.part(law, clique, needed)?;
+        let messages: Vec<&Factor> = messages.iter().map(Rc::as_ref).collect();
+        self.model.combine(&table, &messages, keep)
     }
 
-    fn conditional_on_separator(
+    /// What a clique's table says of variables that are in it or below it, and of `keep`.
+    fn met(
+        &mut self,
+        law: Law,
+        clique: usize,
+        met: &[usize],
+        keep: &[usize],
+    ) -> Result<Factor, ModelError> {
+        let messages = self.messages(clique, met)?;
+        self.product(law, clique, &messages, keep)
+    }
+
+    /// `p(u | S_C)`.
+    pub(super) fn conditional_on_separator(
         &mut self,
         clique: usize,
         met: Vec<usize>,
-        keep: &[usize],
-    ) -> Result<Factor, ModelError> {
+    ) -> Result<Rc<Factor>, ModelError> {
         self.keep(Kept::Meeting(clique, met.clone()), |marginals| {
-            let messages = marginals.messages(clique, &met)?;
-            let model = marginals.model;
-            let table = model.factor(clique, model.clique_conditional(clique))?;
-            model.combine(table, messages, keep)
+            let separator = &marginals.model.junction_tree().separators()[clique];
+            let keep = [met.as_slice(), separator].concat();
+            marginals.met(Law::Conditional, clique, &met, &keep)
+        })
+    }
+
+    /// `p(u, s)`, `u` in a clique or below it, `s` in it.
+    pub(super) fn joint(
+        &mut self,
+        clique: usize,
+        met: Vec<usize>,
+        within: &[usize],
+    ) -> Result<Rc<Factor>, ModelError> {
+        let key = Kept::Joint(clique, met.clone(), within.to_vec());
+        self.keep(key, |marginals| {
+            let keep = [met.as_slice(), within].concat();
+            marginals.met(Law::Marginal, clique, &met, &keep)
         })
     }
 
     /// `p(v | S_C)`.
-    fn below(&mut self, variable: usize, clique: usize) -> Result<Factor, ModelError> {
+    pub(super) fn below(
+        &mut self,
+        variable: usize,
+        clique: usize,
+    ) -> Result<Rc<Factor>, ModelError> {
         self.keep(Kept::Below(variable, clique), |marginals| {
-            let model = marginals.model;
             let home = marginals.homes[variable];
             let messages = match home == clique {
                 true => Vec::new(),
-                false => vec![marginals.below(variable, marginals.child_towards(clique, home))?],
+                false => {
+                    vec![marginals.below(variable, marginals.child_towards(clique, home))?]
+                }
             };
-            let table = model.factor(clique, model.clique_conditional(clique))?;
-            let separator = &model.junction_tree().separators()[clique];
-            model.combine(
-                table,
-                messages,
-                &[separator.as_slice(), &[variable]].concat(),
-            )
+            let separator = &marginals.model.junction_tree().separators()[clique];
+            let keep = [separator.as_slice(), &[variable]].concat();
+            marginals.product(Law::Conditional, clique, &messages, &keep)
         })
     }
 
     /// `p(v, S_C)`, for a clique that is not the root.
-    fn beside(&mut self, variable: usize, clique: usize) -> Result<Factor, ModelError> {
+    pub(super) fn beside(
+        &mut self,
+        variable: usize,
+        clique: usize,
+    ) -> Result<Rc<Factor>, ModelError> {
         self.keep(Kept::Beside(variable, clique), |marginals| {
-            let model = marginals.model;
-            let tree = model.junction_tree();
+            let tree = marginals.model.junction_tree();
             let parent = tree.parents()[clique].unwrap_or(clique);
             let keep = [tree.separators()[clique].as_slice(), &[variable]].concat();
             let home = marginals.homes[variable];
             if tree.cliques()[parent].contains(&variable) {
-                let table = model.factor(parent, model.clique_marginal(parent))?;
-                return Ok(table.sum_onto(&keep));
+                return marginals.product(Law::Marginal, parent, &[], &keep);
             }
-            let (table, message) = match marginals.meets(home, parent) == parent {
+            let (law, message) = match marginals.meets(home, parent) == parent {
                 true => {
                     let child = marginals.child_towards(parent, home);
-                    let message = marginals.below(variable, child)?;
-                    (model.clique_marginal(parent), message)
+                    (Law::Marginal, marginals.below(variable, child)?)
                 }
-                false => {
-                    let message = marginals.beside(variable, parent)?;
-                    (model.clique_conditional(parent), message)
-                }
+                false => (Law::Conditional, marginals.beside(variable, parent)?),
             };
-            model.combine(model.factor(parent, table)?, vec![message], &keep)
+            marginals.product(law, parent, &[message], &keep)
         })
     }
 
@@ -247,93 +318,24 @@ impl<'a> Marginals<'a> {
         &mut self,
         key: Kept,
         compute: impl FnOnce(&mut Self) -> Result<Factor, ModelError>,
-    ) -> Result<Factor, ModelError> {
+    ) -> Result<Rc<Factor>, ModelError> {
         if let Some(table) = self.kept.get(&key) {
-            return Ok(table.clone());
+            return Ok(Rc::clone(table));
         }
-        let table = compute(self)?;
+        let table = Rc::new(compute(self)?);
         let cells = table.values().len();
         if self.kept_cells + cells > KEPT_CELLS {
             self.kept.clear();
             self.kept_cells = 0;
         }
-        if cells <= KEPT_CELLS / 16 {
+        if cells <= KEPT_TABLE {
             self.kept_cells += cells;
-            self.kept.insert(key, table.clone());
+            self.kept.insert(key, Rc::clone(&table));
         }
         Ok(table)
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::testing::random_problem;
-    use super::super::{Calibrator, Settings};
-    use super::*;
-
-    /// Every subset of the variables of random models, against the marginals one by one, which are tested by
-    /// enumeration; in two orders, so that what is kept is used.
-    #[test]
-    fn shared_marginals_are_those_of_the_model() {
-        for seed in 0..120 {
-            let calibrator = Calibrator::new(random_problem(seed)).unwrap();
-            let targets = calibrator.targets();
-            let fit = calibrator.calibrate(&targets, &Settings::default(), &mut |_, _| ());
-            let model = fit.unwrap().model;
-            let count = model.domain().variables();
-            let mut marginals = Marginals::new(&model);
-            for mask in (1..1usize << count).chain((1..1 << count).rev()) {
-                let set: Vec<usize> = (0..count).filter(|v| mask >> v & 1 == 1).collect();
-                let expected = model.marginal(&set).unwrap();
-                let found = marginals.marginal(&set).unwrap();
-                assert_eq!(found.variables(), expected.variables());
-                for (a, b) in found.values().iter().zip(expected.values()) {
-                    assert!((a - b).abs() < 1e-12, "{seed} {set:?}");
-                }
-            }
-        }
-    }
-
-    /// Pairs and triples of a long tree: twelve variables, each tied to an earlier one.
-    #[test]
-    fn sets_that_meet_far_up_are_right() {
-        use super::super::{Domain, Problem, ReferenceFactor};
-        for seed in 0..20usize {
-            let sizes: Vec<usize> = (0..12).map(|v| 2 + (v + seed) % 3).collect();
-            let tie = |v: usize| {
-                let parent = (v * 7 + seed * 5) % v;
-                let cells = sizes[parent] * sizes[v];
-                let weight = |cell: usize| ((cell * 5 + v * 3 + seed) % 7) as f64 * 0.4;
-                ReferenceFactor {
-                    variables: vec![parent, v],
-                    log_weights: (0..cells).map(weight).collect(),
-                }
-            };
-            // One variable in three starts a tree of its own.
-            let ties = (1..12).filter(|v| v % 3 != seed % 4).map(tie);
-            let names = (0..12).map(|i| format!("v{i}")).collect();
-            let problem = Problem {
-                reference: ties.collect(),
-                domain: Domain::new(names, sizes.clone()).unwrap(),
-                measurements: vec![],
-                total: 1.0,
-                max_cells: 100_000,
-                entropy_weight: 1.0,
-            };
-            let model = Calibrator::new(problem).unwrap().reference_model();
-            let mut marginals = Marginals::new(&model);
-            for a in 0..12 {
-                for b in 0..a {
-                    for c in 0..=b {
-                        let set = if c == b { vec![b, a] } else { vec![c, b, a] };
-                        let expected = model.marginal(&set).unwrap();
-                        let found = marginals.marginal(&set).unwrap();
-                        for (x, y) in found.values().iter().zip(expected.values()) {
-                            assert!((x - y).abs() < 1e-12, "{seed} {set:?}");
-                        }
-                    }
-                }
-            }
-        }
-    }
-}
+#[path = "marginals_tests.rs"]
+mod tests;

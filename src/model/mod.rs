@@ -56,9 +56,9 @@
 //!
 //! The optimiser is L-BFGS. Its metric is the diagonal `sigma_i^2 + n E[a_i^2]`, `a_i` the statistic, kept
 //! up to date; the second derivative of `-D` is `diag(sigma^2) + n Cov(a)`. If that has not converged
-//! after some tens of evaluations and the measurements are not too many, the full second derivative at
-//! the current point takes the diagonal's place. The full matrix at one optimum also serves the
-//! calibrations that start from it ([`Calibrator::warm_start`]): a few evaluations each.
+//! after as many evaluations as the full second derivative costs, this takes the diagonal's place, at the current point: as
+//! a matrix where there are few values, or as messages on the junction tree where its separators are small. That at one
+//! optimum also serves the calibrations that start from it ([`Calibrator::warm_start`]): a few evaluations each.
 //!
 //! # The way through
 //! [`Problem`] (a [`Domain`], [`ReferenceFactor`]s and [`Measurement`]s) becomes a [`Calibrator`], which
@@ -75,6 +75,7 @@ mod conditional;
 mod conditioning;
 mod curvature;
 mod degrees;
+mod dense;
 mod diagnostics;
 mod domain;
 mod dual;
@@ -84,9 +85,11 @@ mod fitted;
 mod growth;
 mod junction_tree;
 mod kronecker;
+mod many_marginals;
 mod marginals;
 mod measurement;
 mod merged;
+mod misfit;
 mod problem;
 mod projection;
 mod propagation;
@@ -96,6 +99,8 @@ mod solver;
 mod statistics;
 #[cfg(test)]
 mod testing;
+mod tree_factor;
+mod tree_system;
 
 pub use calibration::{Calibration, Calibrator, Settings, Targets, WarmStart};
 pub use conditional::FullConditional;
@@ -104,9 +109,10 @@ pub use domain::Domain;
 pub use error::ModelError;
 pub use factor::Factor;
 pub use fitted::Model;
-pub use growth::GrowingTree;
+pub use growth::{GrowingTree, Room};
 pub use junction_tree::JunctionTree;
 pub use marginals::Marginals;
 pub use measurement::{AxisMap, MeasuredAxis, Measurement};
+pub use misfit::LeastMisfit;
 pub use problem::{Problem, ReferenceFactor};
 pub use released::{Evidence, Released, Variables, entropy_weight};

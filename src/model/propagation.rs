@@ -128,6 +128,23 @@ impl Propagation {
         log_z
     }
 
+    /// The largest sum of log potentials over the cells of all cliques that agree with each other; `-inf` if nothing is
+    /// possible. The potentials are lost.
+    pub(crate) fn highest(&self, workspace: &mut Workspace) -> f64 {
+        let mut highest = f64::NEG_INFINITY;
+        for (index, node) in self.nodes.iter().enumerate().rev() {
+            let message = &mut workspace.message[..node.to_separator.cells()];
+            node.to_separator.maximum(&workspace.cells[index], message);
+            match &node.from_parent {
+                Some((parent, projection)) => {
+                    projection.add_expanded(message, &mut workspace.cells[*parent]);
+                }
+                None => highest = message[0],
+            }
+        }
+        highest
+    }
+
     /// The conditional distributions `p(clique | separator)`, from the state after
     /// [`Self::collect`]; zero where the separator's cell is impossible.
     pub(crate) fn conditionals(&self, workspace: &Workspace) -> Vec<Vec<f64>> {

@@ -175,7 +175,7 @@ pub(crate) fn index(domain: &Domain, variables: &[usize], codes: &[usize]) -> us
 }
 
 /// What one record contributes to each statistic: the product of its maps' columns.
-fn statistics(problem: &Problem, codes: &[usize]) -> Vec<f64> {
+pub(crate) fn statistics(problem: &Problem, codes: &[usize]) -> Vec<f64> {
     let mut result = Vec::new();
     for measurement in &problem.measurements {
         let mut block = vec![1.0];

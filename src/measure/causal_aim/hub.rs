@@ -56,14 +56,11 @@ impl Hub {
         Ok(hub)
     }
 
-    /// `B`: what residuals of the outcome are divided by before they are clipped to `[-1, 1]`.
-    pub fn residual_bound(&self, is_numeric: bool) -> f64 {
-        if !is_numeric {
-            return 1.0;
-        }
+    /// `B`: what residuals of a numeric outcome are divided by before they are clipped to `[-1, 1]`.
+    pub fn residual_bound(&self, is_numeric: bool) -> Option<f64> {
         let arms = self.shares.iter().zip(&self.variances);
         let variance: f64 = arms.map(|(p, v)| p * v).sum();
-        (REACH * variance.sqrt()).clamp(LEAST_BOUND, 1.0)
+        is_numeric.then(|| (REACH * variance.sqrt()).clamp(LEAST_BOUND, 1.0))
     }
 
     /// The numbers of arms that are compared with the reference.
@@ -84,8 +81,13 @@ impl Hub {
 
     /// The variance of the outcome within the two arms of a contrast.
     pub fn variance(&self, t: usize) -> f64 {
+        self.over_arms(t, |arm| self.variances[arm])
+    }
+
+    /// The mean of something over the records of the two arms of a contrast.
+    pub fn over_arms(&self, t: usize, of: impl Fn(usize) -> f64) -> f64 {
         let (_, share) = self.contrast(t);
-        (1.0 - share) * self.variances[0] + share * self.variances[t]
+        (1.0 - share) * of(0) + share * of(t)
     }
 }
 

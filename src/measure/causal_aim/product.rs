@@ -9,7 +9,7 @@
 
 use super::hub::Hub;
 use super::pairs::PairCandidate;
-use super::residuals::{Residual, Residuals, UNIT};
+use super::residuals::{Residual, Residuals, UNIT, reach};
 use crate::privacy::Adjacency;
 use crate::table::CodedTable;
 use rayon::prelude::*;
@@ -55,7 +55,7 @@ pub fn sensitivity(adjacency: Adjacency, max_rows: u32) -> u64 {
 ///
 /// with the noise `sigma` of the leaf in the units of the residual, and the residual's variance `v` under the
 /// hub. A level's number of records `n_l` is not known before the leaf is; an even division makes the sum largest.
-pub fn penalties(hub: &Hub, levels: usize, sigma: f64, bound: f64) -> Vec<[i64; 2]> {
+pub fn penalties(hub: &Hub, levels: usize, sigma: f64, bound: Option<f64>) -> Vec<[i64; 2]> {
     let levels = levels as f64;
     let penalty = |sigma: f64, total: f64| {
         let mean = FRAC_2_PI.sqrt() * (levels * sigma + (levels * total).sqrt());
@@ -63,9 +63,15 @@ pub fn penalties(hub: &Hub, levels: usize, sigma: f64, bound: f64) -> Vec<[i64; 
     };
     let of_contrast = |t: usize| {
         let (records, share) = hub.contrast(t);
+        let of_outcome = |arm: usize| bound.unwrap_or_else(|| reach(hub.means[arm]));
+        let deviation = hub.over_arms(t, |arm| sigma / of_outcome(arm));
+        let variance = hub.over_arms(t, |arm| hub.variances[arm] / of_outcome(arm).powi(2));
         [
-            penalty(sigma, records * share * (1.0 - share)),
-            penalty(sigma / bound, records * hub.variance(t) / (bound * bound)),
+            penalty(
+                sigma / reach(share),
+                records * share * (1.0 - share) / reach(share).powi(2),
+            ),
+            penalty(deviation, records * variance),
         ]
     };
     (1..=hub.contrasts()).map(of_contrast).collect()

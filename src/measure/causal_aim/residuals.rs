@@ -22,8 +22,8 @@ pub struct Residuals {
     law: FullConditional,
     /// The outcome of each cell of its grid, on `[0, 1]`.
     outcomes: Vec<f64>,
-    /// `B`.
-    bound: f64,
+    /// `B`; of an outcome with two levels, none.
+    bound: Option<f64>,
 }
 
 /// Of arm `t` against the reference: the residuals of treatment and outcome, each in `-UNIT..=UNIT`.
@@ -44,11 +44,11 @@ pub struct Workspace {
 }
 
 impl Residuals {
-    /// The residuals under a fitted model; `bound` is `B`, positive.
+    /// The residuals under a fitted model; `bound` is `B`, positive, of a numeric outcome, and `None` of one with two levels.
     ///
     /// # Errors
     /// Those of the model.
-    pub fn new(fit: &Fit, bound: f64) -> Result<Residuals, MeasureError> {
+    pub fn new(fit: &Fit, bound: Option<f64>) -> Result<Residuals, MeasureError> {
         let (treatment, outcome) = roles(fit)?;
         let variables = fit.variables();
         Ok(Residuals {
@@ -96,17 +96,25 @@ impl Residuals {
         }
         let own = usize::from(code(self.treatment));
         let outcome = f64::from(table.outcome[row]) / SCALE as f64;
-        let unexplained = units((outcome - room.arms[own][1]) / self.bound);
+        let mean = room.arms[own][1];
+        let scale = self.bound.unwrap_or_else(|| reach(mean));
+        let unexplained = units((outcome - mean) / scale);
         for (contrast, residual) in out.iter_mut().enumerate() {
             let arm = contrast + 1;
             if own == 0 || own == arm {
                 let [reference, treated] = [room.arms[0][0], room.arms[arm][0]];
                 let is_treated = f64::from(u8::from(own == arm));
-                residual.treatment = units(is_treated - treated / (reference + treated));
+                let share = treated / (reference + treated);
+                residual.treatment = units((is_treated - share) / reach(share));
                 residual.outcome = unexplained;
             }
         }
     }
+}
+
+/// How far a variable that is 0 or 1 can be from its mean: what its residual is divided by, so that the whole of `-1..=1` is used.
+pub fn reach(mean: f64) -> f64 {
+    mean.max(1.0 - mean)
 }
 
 /// A residual in whole units, clipped to 1; what is no number (an arm that the model rules out) is 0.

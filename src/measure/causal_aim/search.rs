@@ -91,7 +91,7 @@ impl<'a> Search<'a> {
         let mut fit = self.rounds.fit(None)?;
         let bound = Hub::of(&fit)?.residual_bound(self.is_numeric);
         let mut had_nothing = false;
-        loop {
+        for number in 1.. {
             let remaining = self.rounds.remaining_rho();
             // Rounding leaves a little more than was planned, never less than a float's last digits.
             let is_last = remaining < 2.0 * charge.sum() * (1.0 - NOTHING);
@@ -100,7 +100,8 @@ impl<'a> Search<'a> {
             }
             let sigma = self.sigma(charge)?;
             let mut candidates = self.candidates(&fit, bound, sigma)?;
-            candidates.stops = had_nothing;
+            let is_late = 2 * number > self.aim.block.rounds + 1;
+            candidates.stops = had_nothing || is_late;
             if remaining <= NOTHING * self.aim.rho || candidates.is_empty() {
                 break;
             }
@@ -143,7 +144,12 @@ impl<'a> Search<'a> {
     }
 
     /// The leaves without a measurement and the pairs of columns with one, within the model's size limit.
-    fn candidates(&self, fit: &Fit, bound: f64, sigma: f64) -> Result<Candidates, MeasureError> {
+    fn candidates(
+        &self,
+        fit: &Fit,
+        bound: Option<f64>,
+        sigma: f64,
+    ) -> Result<Candidates, MeasureError> {
         let limit = self.rounds.plan.workload.max_cells;
         let hub = cells(fit)?;
         let has_room = |leaf: &usize| {
@@ -167,7 +173,7 @@ impl<'a> Search<'a> {
     fn pairs(
         &self,
         fit: &Fit,
-        bound: f64,
+        bound: Option<f64>,
         sigma: f64,
         limit: u64,
     ) -> Result<Vec<PairCandidate>, MeasureError> {
@@ -177,7 +183,7 @@ impl<'a> Search<'a> {
         columns.sort_unstable();
         let bearings = columns
             .into_iter()
-            .map(|column| Bearing::of(fit, &hub, column, bound))
+            .map(|column| Bearing::of(fit, &hub, column, bound.unwrap_or(1.0)))
             .collect::<Result<Vec<_>, _>>()?;
         let bearings: Vec<Bearing> = bearings.into_iter().flatten().collect();
         let mut pairs = Vec::new();
@@ -197,7 +203,7 @@ impl<'a> Search<'a> {
     fn choose_by_product(
         &mut self,
         fit: &Fit,
-        bound: f64,
+        bound: Option<f64>,
         charge: RoundCharge,
         candidates: &Candidates,
     ) -> Result<(Chosen, Choice), MeasureError> {

@@ -14,13 +14,13 @@
 
 use super::candidates::{Candidate, downward_closure};
 use super::counts::{MarginalCounts, table_of};
-use super::fit::Fit;
-use super::gap::{WEIGHT_SCALE, gap_sensitivity, in_gap_units, noise_norm, whole_weights};
+use super::fit::{Fit, round_work};
+use super::gap::{in_gap_units, noise_norm, whole_weights};
 use super::plan::{MarginalsPlan, RoundCharge};
 use super::rounds::Rounds;
 use super::scoring::score;
 use crate::measure::MeasureError;
-use crate::model::ModelError;
+use crate::model::{ModelError, Room};
 use crate::privacy::Confidential;
 use crate::workload::{AimRule, Block};
 
@@ -36,7 +36,8 @@ pub fn run(
     let candidates = downward_closure(&rule.marginals);
     let counts = rounds.count(&candidates);
     let weights: Vec<f64> = candidates.iter().map(|c| c.weight).collect();
-    let pool = Pool {
+    let mut pool = Pool {
+        rooms: vec![Room::default(); candidates.len()],
         weights: whole_weights(&weights),
         candidates,
         counts,
@@ -74,6 +75,8 @@ pub fn run(
 struct Pool {
     candidates: Vec<Candidate>,
     weights: Vec<i64>,
+    /// What is known of the room that each takes.
+    rooms: Vec<Room>,
     counts: Confidential<MarginalCounts>,
 }
 
@@ -89,11 +92,17 @@ struct Round {
 
 impl Pool {
     /// The candidates within the size limit at a share of the budget.
-    fn eligible(&self, fit: &Fit, rounds: &Rounds, share: f64) -> Result<Vec<usize>, MeasureError> {
+    fn eligible(
+        &mut self,
+        fit: &Fit,
+        rounds: &Rounds,
+        share: f64,
+    ) -> Result<Vec<usize>, MeasureError> {
         let limit = (rounds.plan.workload.max_cells as f64 * share.min(1.0)) as u64;
         let mut eligible = Vec::new();
-        for (at, candidate) in self.candidates.iter().enumerate() {
-            if fit.has_room(&candidate.columns, limit)? {
+        let candidates = self.candidates.iter().zip(&mut self.rooms);
+        for (at, (candidate, room)) in candidates.enumerate() {
+            if fit.has_room_knowing(&candidate.columns, limit, room)? {
                 eligible.push(at);
             }
         }
@@ -101,6 +110,13 @@ impl Pool {
             return Err(no_room(rounds, limit));
         }
         Ok(eligible)
+    }
+
+    /// What is taken off a candidate's distance, in units of gaps, for the noise `sigma` of the coming measurement of so many
+    /// cells; and its weight.
+    fn rule(&self, sigma: f64, at: usize, cells: usize) -> (i64, i64) {
+        let penalty = in_gap_units(&[sigma * noise_norm(cells)])[0];
+        (penalty, self.weights[at])
     }
 
     /// Chooses and measures.
@@ -118,31 +134,19 @@ impl Pool {
             .gaussian(&any, charge.measurement)?
             .standard_deviation_records();
         let mut expected = fit.expected(schema, &[]);
-        let rule = |at: usize, cells: usize| {
-            let penalty = in_gap_units(&[sigma * noise_norm(cells)])[0];
-            (penalty, self.weights[at])
-        };
+        let rule = |at: usize, cells: usize| self.rule(sigma, at, cells);
         let scored = score(
             &mut expected,
             &self.candidates,
             eligible,
             &self.counts,
             rule,
+            round_work(eligible.len()),
         )?;
-        let sensitivity = gap_sensitivity(
-            rounds.plan.workload.adjacency,
-            schema.unit.max_rows(),
-            WEIGHT_SCALE,
-        );
-        let name = |at: usize| self.candidates[scored.listed[at]].names(schema);
-        let choice = rounds.choose(
-            scored.listed.len(),
-            &name,
-            scored.scores,
-            sensitivity,
-            charge.choice,
-        )?;
-        let chosen = scored.listed[choice.position];
+        let listed = scored.listed.clone();
+        let name = |at: usize| self.candidates[listed[at]].names(schema);
+        let choice = rounds.choose_scored(scored, &name, charge.choice)?;
+        let chosen = listed[choice.position];
         let before = expected.of(&self.candidates[chosen].columns)?;
         let mut query = self.candidates[chosen].query(schema);
         query.name = format!("round-{number}:{}", query.name);

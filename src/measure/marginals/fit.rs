@@ -2,8 +2,8 @@
 
 use crate::measure::{MeasureError, Plan};
 use crate::model::{
-    Calibrator, Evidence, GrowingTree, Marginals, Model, ModelError, Problem, Released, Settings,
-    Targets, Variables, WarmStart, entropy_weight,
+    Calibrator, Evidence, GrowingTree, Marginals, Model, ModelError, Problem, Released, Room,
+    Settings, Targets, Variables, WarmStart, entropy_weight,
 };
 use crate::release::{Measurement, MergedLevels, rows_from_measurements};
 use crate::schema::{Query, Schema};
@@ -20,6 +20,17 @@ pub const BETWEEN_ROUNDS: Settings = Settings {
 /// How many cells may be run through to compute an expected marginal, in models of the size limit. The model's own
 /// size is checked before it is fitted.
 const MARGINAL_WORK: u64 = 64;
+
+/// The multiplications that what a model expects of a round's candidates may take, together: some ten seconds. Those that
+/// take most, because they lie on both sides of a large part of the model, are beyond it, and no candidates.
+const ROUND_WORK: f64 = 1e10;
+/// With more candidates than this the work of a round falls in proportion: so many columns come with as many more rounds.
+const MANY_CANDIDATES: f64 = 1e4;
+
+/// The multiplications that a round of so many candidates may take.
+pub fn round_work(candidates: usize) -> f64 {
+    ROUND_WORK * (MANY_CANDIDATES / candidates.max(1) as f64).min(1.0)
+}
 
 /// A fitted model.
 pub struct Fit {
@@ -82,6 +93,17 @@ impl Fit {
         Ok(self.tree.has_room(&set, limit)?)
     }
 
+    /// As [`Self::has_room`], with what was worked out of the same columns in an earlier fit.
+    pub fn has_room_knowing(
+        &self,
+        columns: &[usize],
+        limit: u64,
+        known: &mut Room,
+    ) -> Result<bool, MeasureError> {
+        let set = variables_of(&self.variables, columns);
+        Ok(self.tree.has_room_knowing(&set, limit, known)?)
+    }
+
     /// The model.
     pub fn model(&self) -> &Model {
         &self.model
@@ -119,6 +141,60 @@ impl Expected<'_> {
             name: String::new(),
             axes: level_axes(columns),
         })
+    }
+
+    /// Calls `visit` with the position and the expected counts of the marginals of many sets of columns, ascending, in an order
+    /// that the model determines. One that would take too large a table is left out, and so are
+    /// the most expensive ones beyond `most_work` multiplications together.
+    pub fn each(
+        &mut self,
+        sets: &[&[usize]],
+        most_work: f64,
+        visit: &mut dyn FnMut(usize, &[f64]),
+    ) -> Result<(), MeasureError> {
+        if !self.is_plain() {
+            for (position, columns) in sets.iter().enumerate() {
+                match self.of(columns) {
+                    Ok(records) => visit(position, &records),
+                    Err(MeasureError::Model(ModelError::TooLarge { .. })) => {}
+                    Err(error) => return Err(error),
+                }
+            }
+            return Ok(());
+        }
+        // Variables are in the order of their columns.
+        let columns = self
+            .variables
+            .columns
+            .iter()
+            .max()
+            .map_or(0, |most| most + 1);
+        let of_column: Vec<Option<usize>> = (0..columns)
+            .map(|column| self.variables.of_column(column))
+            .collect();
+        let of_set = |columns: &&[usize]| -> Vec<usize> {
+            let variables = columns.iter().filter_map(|&c| *of_column.get(c)?);
+            variables.collect()
+        };
+        let variables: Vec<Vec<usize>> = sets.iter().map(of_set).collect();
+        let variables: Vec<&[usize]> = variables.iter().map(Vec::as_slice).collect();
+        let total = self.marginals.total();
+        let mut records = Vec::new();
+        self.marginals
+            .for_each(&variables, most_work, &mut |position, shares| {
+                records.clear();
+                records.extend(shares.iter().map(|share| share * total));
+                visit(position, &records);
+            })?;
+        Ok(())
+    }
+
+    /// Whether a variable's levels are its column's: no outcome on a grid finer than its bins, no merged levels.
+    fn is_plain(&self) -> bool {
+        let sizes = self.variables.domain.sizes().iter();
+        let columns = self.variables.columns.iter();
+        let levels = columns.map(|&column| self.schema.columns[column].levels());
+        self.merged.is_empty() && sizes.copied().eq(levels)
     }
 
     /// The expected answer to a query, in records.

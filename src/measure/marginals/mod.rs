@@ -30,7 +30,9 @@
 //! weights are rounded up to 1/1024 of the heaviest. The fit has a slight entropy term, which pulls a value by a tenth of its
 //! noise ([`entropy_weight`](crate::model::entropy_weight)), and goes to a duality gap, not for so many iterations. The
 //! size of a model with one more marginal is that of a tree that grows ([`GrowingTree`](crate::model::GrowingTree)), which may be
-//! slightly above or below a plan from scratch. AIM's size limit counts cells, not bytes; `together` sets join its first
+//! slightly above or below a plan from scratch. What a model expects of a round's candidates takes a bounded number of
+//! multiplications ([`Marginals::for_each`](crate::model::Marginals::for_each)): beyond it, which takes tens of thousands of
+//! candidates and a model of many thousand cells, the most expensive ones are no candidates of the round. AIM's size limit counts cells, not bytes; `together` sets join its first
 //! measurements. MWEM+PGM measures the number of records, for a hundredth of the budget, where that is not public, and
 //! where no marginal is within a round's share of the size limit, all of the limit counts. A single rare level is
 //! not merged by MST: merging one changes nothing.

@@ -39,7 +39,14 @@ pub fn run(
     let independent = rounds.fit(None)?;
     let all: Vec<usize> = (0..candidates.len()).collect();
     let mut expected = independent.expected(&rounds.plan.schema, rounds.merged());
-    let scored = score(&mut expected, &candidates, &all, &counts, |_, _| (0, 1))?;
+    let scored = score(
+        &mut expected,
+        &candidates,
+        &all,
+        &counts,
+        |_, _| (0, 1),
+        f64::INFINITY,
+    )?;
     if let Some(left_out) = all.iter().find(|at| !scored.listed.contains(at)) {
         // Scores are looked up by pair: one that can't be computed is an error.
         expected.of(&candidates[*left_out].columns)?;

@@ -7,8 +7,8 @@
 use super::aim::no_room;
 use super::candidates::{Candidate, as_listed};
 use super::counts::table_of;
-use super::fit::Fit;
-use super::gap::{GAP_SCALE, gap_sensitivity};
+use super::fit::{Fit, round_work};
+use super::gap::GAP_SCALE;
 use super::plan::{MarginalsPlan, RoundCharge};
 use super::rounds::Rounds;
 use super::scoring::score;
@@ -26,28 +26,25 @@ pub fn run(
     let counts = rounds.count(&candidates);
     let each = marginals.rho / (rule.rounds - together).max(1) as f64;
     let charge = RoundCharge::of(each, rule.selection_share);
-    let sensitivity = gap_sensitivity(
-        rounds.plan.workload.adjacency,
-        rounds.plan.schema.unit.max_rows(),
-        1,
-    );
     let mut fit = rounds.fit(None)?;
     for number in together + 1..=rule.rounds {
         let share = number as f64 / rule.rounds as f64;
         let eligible = eligible(&candidates, &fit, rounds, share)?;
         let mut expected = fit.expected(&rounds.plan.schema, &[]);
         let penalty = |_, cells: usize| (cells as i64 * GAP_SCALE, 1);
-        let scored = score(&mut expected, &candidates, &eligible, &counts, penalty)?;
-        let plan = rounds.plan;
-        let name = |at: usize| candidates[scored.listed[at]].names(&plan.schema);
-        let choice = rounds.choose(
-            scored.listed.len(),
-            &name,
-            scored.scores,
-            sensitivity,
-            charge.choice,
+        let scored = score(
+            &mut expected,
+            &candidates,
+            &eligible,
+            &counts,
+            penalty,
+            round_work(eligible.len()),
         )?;
-        let chosen = scored.listed[choice.position];
+        let plan = rounds.plan;
+        let listed = scored.listed.clone();
+        let name = |at: usize| candidates[listed[at]].names(&plan.schema);
+        let choice = rounds.choose_scored(scored, &name, charge.choice)?;
+        let chosen = listed[choice.position];
         let mut query = candidates[chosen].query(&rounds.plan.schema);
         query.name = format!("round-{number}:{}", query.name);
         let mechanism = rounds.gaussian(&query, charge.measurement)?;

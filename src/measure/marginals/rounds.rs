@@ -3,6 +3,8 @@
 use super::candidates::Candidate;
 use super::counts::{CountQuestion, MarginalCounts, count};
 use super::fit::Fit;
+use super::gap::gap_sensitivity;
+use super::scoring::Scored;
 use crate::measure::{MeasureError, Plan, measurement};
 use crate::model::Variables;
 use crate::privacy::{
@@ -130,6 +132,21 @@ impl<'a> Rounds<'a> {
             measurement: String::new(),
         };
         Ok(Choice { position, round })
+    }
+
+    /// Chooses one of the scored candidates. A score moves by the sensitivity of the heaviest.
+    pub fn choose_scored(
+        &mut self,
+        scored: Scored,
+        name: &dyn Fn(usize) -> Vec<String>,
+        rho: f64,
+    ) -> Result<Choice, MeasureError> {
+        let (adjacency, max_rows) = (
+            self.plan.workload.adjacency,
+            self.plan.schema.unit.max_rows(),
+        );
+        let sensitivity = gap_sensitivity(adjacency, max_rows, scored.most_weight);
+        self.choose(scored.listed.len(), name, scored.scores, sensitivity, rho)
     }
 
     /// Records a choice after which nothing is measured.

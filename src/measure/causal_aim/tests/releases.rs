@@ -1,6 +1,8 @@
 //! Charges, what is chosen and what is measured again.
 
 use super::super::pairs::Bearing;
+use super::super::product::{LeafCandidate, Question, penalties, scores};
+use super::super::residuals::{Residuals, UNIT};
 use super::*;
 use crate::measure::causal_aim::hub::Hub;
 use crate::privacy::Cost;
@@ -132,7 +134,7 @@ fn candidates_keep_to_the_size_of_the_model() {
 fn a_confounder_bears_on_both() {
     let fit = fit();
     let hub = Hub::of(&fit).unwrap();
-    let bound = hub.residual_bound(true);
+    let bound = hub.residual_bound(true).unwrap();
     let sd = hub
         .shares
         .iter()
@@ -141,8 +143,91 @@ fn a_confounder_bears_on_both() {
         .sum::<f64>()
         .sqrt();
     assert!((bound / sd - 3.0).abs() < 1e-9 && bound < 1.0);
-    assert_eq!(hub.residual_bound(false), 1.0);
+    assert_eq!(hub.residual_bound(false), None);
     assert!(Bearing::of(&fit, &hub, 1, bound).unwrap().is_some());
     // A column that the model does not have.
     assert!(Bearing::of(&fit, &hub, 4, bound).unwrap().is_none());
+}
+
+/// `c` goes with treatment and outcome, `i` with the treatment alone, `p` with the outcome alone: of the three, only the first has
+/// a score above what noise and sampling would make of it.
+#[test]
+fn the_score_asks_for_both_associations() {
+    let budget = Budget::zcdp(100.0).unwrap();
+    let hub = "format: dpcausal.workload/1\nmechanism: causal\nblocks: {hub: {share: 1}}";
+    let release = release(hub, budget, sample(4000, 9), 9);
+    let (plan, _) = plan(hub, budget);
+    let variables = Variables::new(&plan.schema, &release.queries, &[]).unwrap();
+    let measurements = &release.document.measurements;
+    let fit = Fit::new(&plan, variables, &release.queries, measurements, &[], None).unwrap();
+    let hub = Hub::of(&fit).unwrap();
+    let bound = hub.residual_bound(true);
+    let residuals = Residuals::new(&fit, bound).unwrap();
+    let levels = [3, 2, 2, 4];
+    let leaves: Vec<LeafCandidate> = (0..4)
+        .map(|at| LeafCandidate {
+            column: at + 1,
+            levels: levels[at],
+            penalties: penalties(&hub, levels[at], 2.0, bound),
+        })
+        .collect();
+    let question = Question {
+        residuals: &residuals,
+        leaves: &leaves,
+        pairs: &[],
+        stop: None,
+    };
+    let scores = scores(&sample(4000, 10), &question);
+    // A lone association of i or p alone would be hundreds of records.
+    assert!(scores[0] > 100 * UNIT, "{scores:?}");
+    assert!(
+        scores[1..].iter().all(|&score| score < 60 * UNIT),
+        "{scores:?}"
+    );
+}
+
+/// `sqrt(2 / pi) (L sigma + sqrt(L n v))`, by hand: an arm of a fifth among 1000 records, means .1 and .6.
+#[test]
+fn penalties_are_the_mean_norm_of_noise_and_sampling() {
+    let hub = Hub {
+        records: 1000.0,
+        shares: vec![0.8, 0.2],
+        means: vec![0.1, 0.6],
+        variances: vec![0.09, 0.24],
+    };
+    let by_hand = |sigma: f64, variance: f64| {
+        let norm = 0.797_884_560_8 * (3.0 * sigma + (3000.0 * variance).sqrt());
+        (norm * UNIT as f64).round() as i64
+    };
+    let treatment = by_hand(7.0 / 0.8, 0.16 / 0.64);
+    let binary = by_hand(
+        0.8 * 7.0 / 0.9 + 0.2 * 7.0 / 0.6,
+        0.8 * 0.09 / 0.81 + 0.2 * 0.24 / 0.36,
+    );
+    let numeric = by_hand(7.0 / 0.5, (0.8 * 0.09 + 0.2 * 0.24) / 0.25);
+    assert_eq!(penalties(&hub, 3, 7.0, None), [[treatment, binary]]);
+    assert_eq!(penalties(&hub, 3, 7.0, Some(0.5)), [[treatment, numeric]]);
+}
+
+/// Without confounding, a leaf that shows nothing quadruples the next charge.
+#[test]
+fn noise_adapts_to_leaves_that_show_nothing() {
+    let mut random = ChaCha8Rng::seed_from_u64(11);
+    let mut table = empty();
+    for _ in 0..4000 {
+        let codes = [3, 3, 2, 2, 4].map(|levels| random.random_range(0..levels));
+        push(&mut table, codes, random.random_range(0..=SCALE));
+    }
+    let doubled = (0..8).filter(|&seed| {
+        let release = release(
+            &workload(", rounds: 12"),
+            Budget::zcdp(2.0).unwrap(),
+            table.clone(),
+            seed,
+        );
+        let rounds = &release.document.selection.as_ref().unwrap().rounds;
+        rounds.len() > 1 && (rounds[1].epsilon / rounds[0].epsilon - 2.0).abs() < 1e-9
+    });
+    // One leaf in 40 seems to show something.
+    assert!(doubled.count() >= 6);
 }

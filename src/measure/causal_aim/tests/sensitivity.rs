@@ -1,7 +1,8 @@
 //! Sensitivities of scores, by brute force over neighbouring tables, and the residuals against enumeration.
 
+use super::super::hub::Hub;
 use super::super::lipschitz::{self, Expected};
-use super::super::pairs::PairCandidate;
+use super::super::pairs::{Bearing, PairCandidate};
 use super::super::product::{self, LeafCandidate, Question};
 use super::super::residuals::{Residual, Residuals, UNIT};
 use super::*;
@@ -72,7 +73,7 @@ fn products_move_by_their_sensitivity_at_most() {
     let leaves = [leaf(1, 3, 0), leaf(2, 2, 100), leaf(4, 4, 5)];
     let mut found = [0; 2];
     // A bound so small that every residual of the outcome is clipped, and others that clip none.
-    for bound in [1e-3, 0.3, 1.0] {
+    for bound in [Some(1e-3), Some(0.3), Some(1.0), None] {
         let residuals = Residuals::new(&fit, bound).unwrap();
         let question = Question {
             residuals: &residuals,
@@ -98,7 +99,7 @@ fn products_move_by_their_sensitivity_at_most() {
 
 #[test]
 fn pairs_move_by_their_sensitivity_and_no_further() {
-    let residuals = Residuals::new(&fit(), 1.0).unwrap();
+    let residuals = Residuals::new(&fit(), None).unwrap();
     for weight in [UNIT, UNIT / 3] {
         let pair = PairCandidate {
             columns: [1, 2],
@@ -179,8 +180,13 @@ fn units_of_several_rows_move_so_many_times_as_much() {
 /// Propensities and outcome regressions at every cell of the covariates, from the model's whole table.
 #[test]
 fn residuals_match_enumeration() {
-    let (fit, bound) = (fit(), 0.4);
-    let residuals = Residuals::new(&fit, bound).unwrap();
+    for bound in [Some(0.4), None] {
+        assert_residuals(&fit(), bound);
+    }
+}
+
+fn assert_residuals(fit: &Fit, bound: Option<f64>) {
+    let residuals = Residuals::new(fit, bound).unwrap();
     let variables = fit.variables();
     let order = [1, 2, 0, 3].map(|v| variables.of_column([0, 1, 2, 5][v]).unwrap());
     let cells = &variables.grid.cells;
@@ -212,9 +218,10 @@ fn residuals_match_enumeration() {
                 true => {
                     let propensity = mass(arm) / (mass(0) + mass(arm));
                     let is_treated = f64::from(u8::from(own == arm));
+                    let reach = |mean: f64| mean.max(1.0 - mean);
                     [
-                        is_treated - propensity,
-                        ((y - mean) / bound).clamp(-1.0, 1.0),
+                        (is_treated - propensity) / reach(propensity),
+                        ((y - mean) / bound.unwrap_or(reach(mean))).clamp(-1.0, 1.0),
                     ]
                 }
             };
@@ -224,4 +231,75 @@ fn residuals_match_enumeration() {
             }
         }
     }
+}
+
+/// Weight, expectation and penalty of a pair, from the model's whole table.
+#[test]
+fn a_pair_is_what_the_model_says_of_it() {
+    let fit = fit();
+    let hub = Hub::of(&fit).unwrap();
+    let (bound, sigma) = (0.8, 5.0);
+    let bearing = |column| Bearing::of(&fit, &hub, column, bound).unwrap().unwrap();
+    let pair = PairCandidate::of(&fit, &bearing(1), &bearing(2), sigma);
+    let pair = pair.unwrap().unwrap();
+    let variables = fit.variables();
+    let order = [0, 5, 1, 2].map(|column| variables.of_column(column).unwrap());
+    let joint = fit
+        .model()
+        .marginal(&order)
+        .unwrap()
+        .values_in_order(&order);
+    let cells = &variables.grid.cells;
+    let score = |side: usize, level: usize| pair.scores[side][level] as f64 / UNIT as f64;
+    // The mean of a function of arm, outcome and the two scores over the records of some arms.
+    let mean = |arms: &[usize], of: &dyn Fn(f64, [f64; 2]) -> f64| {
+        let (mut sum, mut mass) = (0.0, 0.0);
+        for (cell, p) in joint.iter().enumerate() {
+            let (i, c) = (cell % 2, cell / 2 % 3);
+            let (o, t) = (cell / 6 % cells.len(), cell / 6 / cells.len());
+            if arms.contains(&t) {
+                sum += p * of(cells[o].mean, [score(0, c), score(1, i)]);
+                mass += p;
+            }
+        }
+        (sum / mass, mass)
+    };
+    let slopes = |side: usize, t: usize| {
+        let within = |of: &dyn Fn(usize) -> f64| {
+            let [a, b] = [mean(&[0], &|_, _| 1.0).1, mean(&[t], &|_, _| 1.0).1];
+            (a * of(0) + b * of(t)) / (a + b)
+        };
+        let centre = |arm: usize| mean(&[arm], &|_, s| s[side]).0;
+        let variance = within(&|arm| mean(&[arm], &|_, s| (s[side] - centre(arm)).powi(2)).0);
+        let covariance = within(&|arm| mean(&[arm], &|y, s| (s[side] - centre(arm)) * y).0);
+        [
+            (centre(t) - centre(0)) / variance,
+            covariance / bound / variance,
+        ]
+    };
+    let weight = (1..3).map(|t| {
+        let [[a, b], [c, d]] = [slopes(0, t), slopes(1, t)];
+        (a * d + b * c).abs()
+    });
+    let weight = weight.fold(0.0, f64::max).min(1.0);
+    assert!(
+        (pair.weight as f64 / UNIT as f64 - weight).abs() < 0.01,
+        "{weight} {}",
+        pair.weight
+    );
+    let records = fit.model().total();
+    let all = [0, 1, 2];
+    let expected = records * mean(&all, &|_, s| s[0] * s[1]).0;
+    let squared = (UNIT * UNIT) as f64;
+    assert!((pair.expected as f64 / squared - expected).abs() < 1e-3 * records);
+    let square = mean(&all, &|_, s| (s[0] * s[1]).powi(2)).0;
+    let entries: f64 = (0..6)
+        .map(|cell| (score(0, cell / 2) * score(1, cell % 2)).powi(2))
+        .sum();
+    let noise = 0.797_884_560_8 * (sigma * entries.sqrt() + (records * square).sqrt());
+    assert!((pair.penalty as f64 / UNIT as f64 - weight * noise).abs() < 0.01 * noise);
+    // As expected: nothing but the penalty. A thousand records more in the sum weigh as much as the pair does.
+    assert_eq!(pair.score(pair.expected), -pair.penalty);
+    let far = pair.score(pair.expected + 1000 * UNIT * UNIT);
+    assert_eq!(far, 1000 * pair.weight - pair.penalty);
 }

@@ -2,6 +2,8 @@
 
 mod mechanisms;
 mod releases;
+mod rounds;
+mod scoring;
 mod sensitivity;
 
 use crate::measure::{Counted, Documents, Guarantee, Plan, run};

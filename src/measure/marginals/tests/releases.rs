@@ -7,10 +7,12 @@ const MECHANISMS: [&str; 4] = ["independent", "mst", "aim", "mwem"];
 
 #[test]
 fn charges_use_the_budget_up_and_never_exceed_it() {
-    for mechanism in MECHANISMS {
+    let together = ("mst", "together: [[a, d], [a, c]]");
+    let documents = MECHANISMS.into_iter().map(|m| (m, "")).chain([together]);
+    for (mechanism, more) in documents {
         for (seed, rho) in [(1, 1e-3), (2, 0.0149731), (3, 0.5), (4, 30.0)] {
             let budget = Budget::zcdp(rho).unwrap();
-            let text = workload(mechanism, "");
+            let text = workload(mechanism, more);
             let release = release(SCHEMA, &text, budget, chain(), seed);
             let spent = release.document.accounting.spent;
             assert!(spent.within(&budget), "{mechanism} {rho}: {}", spent.rho());
