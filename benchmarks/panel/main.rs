@@ -9,10 +9,10 @@
 //! the folder that `DPCAUSAL_DATA` names; factor models are always there.
 //!
 //! ```text
-//! DPCAUSAL_DATA=../shared/data cargo bench --bench panel [-- NAME...]
+//! DPCAUSAL_DATA=../shared/data cargo bench --bench panel [-- PANEL... METHOD...]
 //! ```
 //!
-//! `cargo test --bench panel -- NAME...` runs the same in the tests' profile.
+//! `cargo test --bench panel -- PANEL... METHOD...` runs the same in the tests' profile.
 
 mod case;
 mod data;
@@ -67,22 +67,26 @@ fn main() {
         .filter(|a| !a.starts_with("--"))
         .collect();
     let mut panels = data::panels();
-    panels.retain(|panel| wanted.is_empty() || wanted.contains(&panel.name));
+    let (methods, names): (Vec<String>, Vec<String>) = wanted
+        .into_iter()
+        .partition(|name| VARIANTS.iter().any(|variant| variant.name == name));
+    panels.retain(|panel| names.is_empty() || names.contains(&panel.name));
+    let is_wanted = |name: &str| methods.is_empty() || methods.iter().any(|m| m == name);
     println!("| panel | donors | forecast | simplex, not private | method | .5 | 1 | 2 | 5 |");
     println!("|---|---|---|---|---|---|---|---|---|");
     for panel in &panels {
-        errors(panel);
+        errors(panel, &is_wanted);
     }
     println!();
     println!("| panel | method | .5 | 1 | 2 | 5 |");
     println!("|---|---|---|---|---|---|");
     for panel in &panels {
-        intervals(panel);
+        intervals(panel, &is_wanted);
     }
 }
 
 /// Prints the errors of one panel.
-fn errors(panel: &Units) {
+fn errors(panel: &Units, is_wanted: &dyn Fn(&str) -> bool) {
     let of = |error: fn(&Case) -> f64| {
         let squares = panel
             .targets
@@ -91,7 +95,7 @@ fn errors(panel: &Units) {
         root_mean(&squares.collect::<Vec<f64>>())
     };
     let (forecast, simplex) = (of(Case::of_forecast), of(Case::of_simplex));
-    for variant in VARIANTS {
+    for variant in VARIANTS.iter().copied().filter(|v| is_wanted(v.name)) {
         let cells = EPSILONS.map(|epsilon| {
             // By target, the squares of its repetitions.
             let squares: Vec<Vec<f64>> = panel
@@ -119,8 +123,8 @@ fn errors(panel: &Units) {
 }
 
 /// Prints what the intervals of one panel hold.
-fn intervals(panel: &Units) {
-    for variant in OF_INTERVALS {
+fn intervals(panel: &Units, is_wanted: &dyn Fn(&str) -> bool) {
+    for variant in OF_INTERVALS.iter().copied().filter(|v| is_wanted(v.name)) {
         let cells = EPSILONS.map(|epsilon| {
             let all: Vec<Coverage> = panel
                 .targets

@@ -23,8 +23,8 @@
 //! weights that would balance noise stay equal, and the answer is then that of [`index`](super::index).
 //!
 //! `theta` solves the noisy, ridged equations in the directions of the spread that stand out of its noise; the ridge is
-//! the least of a public sequence that keeps the root mean square `omega` of `a' theta` so small that `t = 1 + omega`
-//! leaves the last measurement's noise at .3 of the errors' own scale.
+//! the least of a public sequence that keeps the root mean square `omega` of `a' theta` so small that a clip of `1 +
+//! omega` leaves the last measurement's noise at .3 of the errors' own scale; where there is room, the clip is `t = 1 + 2 omega`.
 
 mod features;
 mod questions;
@@ -48,8 +48,9 @@ use questions::{
 const PARTS: [f64; 3] = [0.30, 0.15, 0.55];
 /// The last measurement's noise, as a part of the errors' scale, that weights may grow to.
 const NOISE_PART: f64 = 0.3;
-/// Weights that depart from one by more than so many root mean squares are clipped.
-const WEIGHT_CLIP: f64 = 1.0;
+/// Weights that depart from one by more than so many root mean squares are clipped
+/// where that noise leaves room for it; else by one.
+const WEIGHT_CLIP: f64 = 2.0;
 /// Root mean squares below this are not worth any weights.
 const LEAST_OMEGA: f64 = 0.05;
 /// The ridge's sequence.
@@ -167,8 +168,9 @@ impl<'a> Balance<'a> {
         let away = spectrum.coordinates(&away);
         let noise = spread.noise_scale() / n * (2.0 * order as f64).sqrt();
         let kept: Vec<usize> = (0..order).filter(|&k| spectrum.values[k] > noise).collect();
-        let (theta, omega) = self.direction(&spectrum, &away, &kept, noise)?;
-        let clip = 1.0 + WEIGHT_CLIP * omega;
+        let largest = self.largest_clip()?;
+        let (theta, omega) = self.direction(&spectrum, &away, &kept, (noise, largest - 1.0));
+        let clip = (1.0 + WEIGHT_CLIP * omega).min(largest);
         Ok(Weights {
             past_mean,
             error_mean,
@@ -178,20 +180,24 @@ impl<'a> Balance<'a> {
         })
     }
 
-    /// `theta` and the root mean square of the weights' departures from one.
+    /// The clip that leaves the last measurement's noise at its limit; one at least.
+    fn largest_clip(&self) -> Result<f64, PanelError> {
+        let unit = self.last_channel(1.0)?.scale() / self.donors as f64;
+        let typical = 1.0 / (self.features.periods() as f64).sqrt();
+        Ok((NOISE_PART * typical / unit).max(1.0))
+    }
+
+    /// `theta` and the root mean square of the weights' departures from one, which is at most `most`.
     fn direction(
         &self,
         spectrum: &Spectrum,
         away: &[f64],
         kept: &[usize],
-        noise: f64,
-    ) -> Result<(Vec<f64>, f64), PanelError> {
+        (noise, most): (f64, f64),
+    ) -> (Vec<f64>, f64) {
         let order = self.features.order();
-        let unit = self.last_channel(1.0)?.scale() / self.donors as f64;
-        let typical = 1.0 / (self.features.periods() as f64).sqrt();
-        let most = ((NOISE_PART * typical / unit - 1.0) / WEIGHT_CLIP).max(0.0);
         if kept.is_empty() || most <= LEAST_OMEGA {
-            return Ok((vec![0.0; order], 0.0));
+            return (vec![0.0; order], 0.0);
         }
         let mut step = 0;
         let (parts, omega) = loop {
@@ -214,7 +220,7 @@ impl<'a> Balance<'a> {
                 .map(|(&k, part)| spectrum.vectors[(i, k)] * part)
                 .sum()
         };
-        Ok(((0..order).map(theta).collect(), omega))
+        ((0..order).map(theta).collect(), omega)
     }
 }
 
