@@ -60,7 +60,7 @@ impl LeastMisfit {
         (self.misfit - self.bound) / self.misfit.max(1.0)
     }
 
-    /// Finds one whose relative gap is at most `tolerance`, or the best that rounding allows. The problem's entropy weight does
+    /// Finds one whose relative gap is at most `tolerance`, or the best that rounding allows: ask [`Self::relative_gap`]. The problem's entropy weight does
     /// not matter, and of its reference measure only the structural zeros do.
     ///
     /// # Errors
