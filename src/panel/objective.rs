@@ -9,7 +9,7 @@
 //! `|f|`, and `|f|` has no bound.
 //!
 //! **Adjacency.** One donor's whole row is replaced; the target is public. **Sensitivity.** Of the gradient on the ball,
-//! `Delta`, and of the second derivative, `c`: both in [`sensitivity`](super::sensitivity). The second derivative is at
+//! `Delta`, and of the second derivative, `c`: both in [`sensitivity`]. The second derivative is at
 //! least `lambda + slack`, and two of its eigenvalues move, by at most `c`: the logarithm of its determinant by at most
 //! `2 ln(1 + c / (lambda + slack))`. **Charge.** The weights' share, `epsilon_1`: that logarithm, and `epsilon_0 = Delta /
 //! scale of b`. Where the logarithm at `slack = 0` would leave nothing, the slack brings it down to `epsilon_1 / 2`.

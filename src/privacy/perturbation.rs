@@ -64,7 +64,7 @@ impl PerturbationMechanism {
         self.linear_term.scale()
     }
 
-    /// What [`PerturbationMechanism::release`] charges.
+    /// What a release charges.
     pub fn cost(&self) -> Cost {
         self.cost
     }

@@ -17,7 +17,7 @@
 //! [`Sensitivity`](crate::privacy::Sensitivity) for units of several rows and for replacement. **Charge.** `rho =
 //! epsilon^2 / 8` per choice, `mu^2 = 2 rho` per measurement. Candidates, penalties, noise scales, the stopping rule
 //! and the merging of rare levels depend on the data through earlier noisy answers only, so charges add up by
-//! adaptive composition under zCDP, and the [`Accountant`](crate::privacy::Accountant) holds their sum to what was
+//! adaptive composition under zCDP, and the [`Accountant`] holds their sum to what was
 //! authorised before each is drawn.
 //!
 //! **Memory.** Bounded by numbers that are known before the data are touched: the candidates' counts take 4 bytes per
@@ -37,7 +37,7 @@
 //! where no marginal is within a round's share of the size limit, all of the limit counts. A single rare level is
 //! not merged by MST: merging one changes nothing.
 //!
-//! Exact marginals are counted once and stay [`Confidential`](crate::privacy::Confidential); the release says
+//! Exact marginals are counted once and stay [`Confidential`]; the release says
 //! what was chosen, and nothing about the scores of others. A release's model is fitted by
 //! [`crate::model`] from the measurements like any other; models between rounds are only used to choose, and
 //! are fitted less strictly (`fit::BETWEEN_ROUNDS`).

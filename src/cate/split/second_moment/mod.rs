@@ -3,8 +3,8 @@
 //! | file | what |
 //! |---|---|
 //! | [`basis`] | the covariates' functions, in whole units, and the exact bound on their length |
-//! | [`moments`] | the sums, their sensitivity |
-//! | [`fit`] | from noisy sums to an additive model |
+//! | [`moments`](mod@moments) | the sums, their sensitivity |
+//! | [`fit`](mod@fit) | from noisy sums to an additive model |
 
 pub mod basis;
 pub mod fit;
