@@ -112,13 +112,6 @@ impl Pool {
         Ok(eligible)
     }
 
-    /// What is taken off a candidate's distance, in units of gaps, for the noise `sigma` of the coming measurement of so many
-    /// cells; and its weight.
-    fn rule(&self, sigma: f64, at: usize, cells: usize) -> (i64, i64) {
-        let penalty = in_gap_units(&[sigma * noise_norm(cells)])[0];
-        (penalty, self.weights[at])
-    }
-
     /// Chooses and measures.
     fn round(
         &self,
@@ -134,7 +127,7 @@ impl Pool {
             .gaussian(&any, charge.measurement)?
             .standard_deviation_records();
         let mut expected = fit.expected(schema, &[]);
-        let rule = |at: usize, cells: usize| self.rule(sigma, at, cells);
+        let rule = |at: usize, cells: usize| (penalty(sigma, cells), self.weights[at]);
         let scored = score(
             &mut expected,
             &self.candidates,
@@ -171,4 +164,24 @@ pub fn no_room(rounds: &Rounds, limit: u64) -> MeasureError {
         cells: u128::from(limit) + 1,
         limit: u128::from(limit),
     })
+}
+
+/// What is taken off a candidate's distance, in units of gaps: the mean L1 norm of the noise that measuring so many cells
+/// with a standard deviation of `sigma` records would bring.
+fn penalty(sigma: f64, cells: usize) -> i64 {
+    in_gap_units(&[sigma * noise_norm(cells)])[0]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measure::marginals::gap::GAP_SCALE;
+
+    /// A normal number of standard deviation 2 is `2 sqrt(2 / pi)` from 0 in the mean.
+    #[test]
+    fn the_penalty_is_the_noise_that_a_measurement_brings() {
+        let mean_size = 2.0 * (2.0 / std::f64::consts::PI).sqrt();
+        let expected = 10.0 * mean_size * GAP_SCALE as f64;
+        assert!((penalty(2.0, 10) as f64 - expected).abs() <= 0.5);
+    }
 }
