@@ -13,6 +13,11 @@ pub struct Constants {
     /// Prior scale of a whitened imbalance, in standard deviations of a score, and of a whitened slope, in
     /// standard deviations of the outcome. 0.15 each is a moderately confounded table.
     pub prior_scale: f64,
+    /// Degrees of freedom of that prior's tail, direction by direction: confounding that is strong in a few
+    /// directions is then shrunk less than with a normal prior, and what is weak in the others more. On strongly confounded
+    /// populations at 1000 records and epsilon .5, 5 had intervals 5 % longer that covered 97.6 % (normal:
+    /// 95), at no higher error; 2, 13 % longer; at 5000 records and more it makes no difference.
+    pub prior_degrees: f64,
     /// Prior scale of a whitened difference of the arms' slopes, in standard deviations of the outcome:
     /// wide, because a fit that takes effects for homogeneous is biased where they are not. On populations
     /// whose effects vary little 0.1 had intervals 2 to 5 % shorter.
@@ -50,6 +55,7 @@ impl Default for Constants {
         Constants {
             prior_strength: 2.0,
             prior_scale: 0.15,
+            prior_degrees: 5.0,
             difference_scale: 0.3,
             difference_degrees: 2.0,
             arm_limits: [-0.95, 4.0],
@@ -77,6 +83,7 @@ impl Constants {
         if ![
             self.prior_strength,
             self.prior_scale,
+            self.prior_degrees,
             self.difference_scale,
             self.difference_degrees,
             self.eigenvalue_floor,

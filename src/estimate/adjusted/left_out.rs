@@ -9,7 +9,8 @@
 //!   passed over a score of utility `u` in each of `K` picks with probability about
 //!   `(1 + exp(epsilon u / 2) / S)^-K`, where `S`, the sum of `exp(epsilon u / 2)` over those left out, is at least
 //!   their number and about `exp(epsilon u_min / 2)` where utilities differ. Given that, the expected square of
-//!   `alpha_j gamma_j` follows. Kept scores are the stronger ones, so that `Omega` errs on the wide side.
+//!   `alpha_j gamma_j` follows. Kept scores are the stronger ones, so that `Omega` errs on the wide side; the heavy
+//!   tail of the fit's prior is left to them.
 //! * [`LeftOut::bound`], for the second estimate, which has no prior: a heuristic on the threshold alone.
 //!
 //! Both are post-processing: they see released moments and the selection's public parameters only. Neither sees confounding of a shape that the kept scores do not show, such as by very many scores each

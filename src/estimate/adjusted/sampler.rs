@@ -6,18 +6,20 @@
 //!
 //! ```text
 //! a^ ~ N(a, va I)                     c_t ~ N(W_t beta_t, vc_t I)         W_t ~ M_t + E,  E off-diagonal N(0, v_t)
-//! (alpha_j, gamma_j) ~ N(0, Omega)    Omega ~ inverse Wishart             delta_j ~ N(0, w),  w inverse chi^2
+//! (alpha_j, gamma_j) ~ N(0, s_j Omega)    s_j ~ inverse chi^2, so a multivariate t
+//! Omega ~ inverse Wishart             delta_j ~ N(0, w),  w inverse chi^2
 //! ```
 //!
 //! Imbalance and slope share a **correlated** prior: confounders that move the treatment move the outcome
 //! the same way more often than not, and a fit that shrank both separately would shrink their product to
 //! "no confounding". The steps, each a draw from a closed form:
 //!
-//! 1. `(gamma, delta)` given `W_t`, `Omega`, `w`, with `alpha` integrated out: one normal of size `2K`;
+//! 1. `(gamma, delta)` given `W_t`, `Omega`, `s`, `w`, with `alpha` integrated out: one normal of size `2K`;
 //! 2. `alpha_j` given `gamma_j`: normals;
-//! 3. `Omega` given `(alpha, gamma)`: Bartlett's decomposition of a 2 x 2 Wishart;
-//! 4. `w` given `delta`: scaled inverse chi squared;
-//! 5. `W_t` given `beta_t`: draw `W~` from the prior and `c~ = W~ beta + e`, then correct by regression
+//! 3. `Omega` given `(alpha, gamma)` and `s`: Bartlett's decomposition of a 2 x 2 Wishart;
+//! 4. `s_j` given `(alpha_j, gamma_j)` and `Omega`: inverse chi squared;
+//! 5. `w` given `delta`: scaled inverse chi squared;
+//! 6. `W_t` given `beta_t`: draw `W~` from the prior and `c~ = W~ beta + e`, then correct by regression
 //!    (Matheron's rule): `x = [v (|beta|^2 I + beta beta') + vc I]^-1 (c - c~)`,
 //!    `W = W~ + v (x beta' + beta x')`. The bracket is the covariance of `c~`, `v (x beta' + beta x')` that
 //!    of `W~` with `c~`, applied to `x`.
@@ -81,8 +83,11 @@ struct Sampler<'a> {
     prior: [f64; 3],
     wishart: [ChiSquared<f64>; 2],
     difference: ChiSquared<f64>,
+    tail: ChiSquared<f64>,
     /// `Omega`: variance of `alpha_j`, covariance, variance of `gamma_j`.
     omega: [f64; 3],
+    /// `s_j`.
+    scales: Vec<f64>,
     /// `w`.
     difference_variance: f64,
     alpha: Vec<f64>,
@@ -175,7 +180,9 @@ impl<'a> Sampler<'a> {
             prior,
             wishart: [degrees(strength + 1.0)?, degrees(strength)?],
             difference: degrees(constants.difference_degrees + k)?,
+            tail: degrees(constants.prior_degrees + 2.0)?,
             omega: [prior[0], 0.0, prior[1]],
+            scales: vec![1.0; scores],
             difference_variance: prior[2],
             alpha: vec![0.0; scores],
             slopes: vec![0.0; 2 * scores],
@@ -191,6 +198,7 @@ impl<'a> Sampler<'a> {
         self.draw_slopes(random)?;
         self.draw_imbalance(random);
         self.draw_omega(random);
+        self.draw_scales(random);
         let delta = &self.slopes[self.scores..];
         let prior = self.constants.difference_degrees * self.prior[2];
         self.difference_variance = (prior + dot(delta, delta)) / self.difference.sample(random);
@@ -242,9 +250,11 @@ impl<'a> Sampler<'a> {
         let [of_alpha, covariance, of_gamma] = self.omega;
         for j in 0..k {
             // gamma_j given alpha^_j, alpha_j integrated out.
-            let total = of_alpha + self.imbalance_noise[j];
-            let mean = covariance / total * self.imbalance[j];
-            let variance = positive(of_gamma - covariance * covariance / total, of_gamma);
+            let scale = self.scales[j];
+            let total = scale * of_alpha + self.imbalance_noise[j];
+            let mean = scale * covariance / total * self.imbalance[j];
+            let explained = (scale * covariance).powi(2) / total;
+            let variance = positive(scale * of_gamma - explained, scale * of_gamma);
             self.joint[j * 2 * k + j] += 1.0 / variance;
             self.slopes[j] += mean / variance;
             self.joint[(k + j) * 2 * k + k + j] += 1.0 / self.difference_variance;
@@ -267,19 +277,23 @@ impl<'a> Sampler<'a> {
         let variance = positive(of_alpha - covariance * slope, of_alpha);
         for j in 0..self.scores {
             let noise = self.imbalance_noise[j];
+            let variance = self.scales[j] * variance;
             let posterior = 1.0 / (1.0 / variance + 1.0 / noise);
             let mean = slope * self.slopes[j] / variance + self.imbalance[j] / noise;
             self.alpha[j] = posterior * mean + posterior.sqrt() * normal(random);
         }
     }
 
-    /// Step 3: `Omega^-1` is Wishart with the inverse of `prior + sum_j (alpha_j, gamma_j)(alpha_j, gamma_j)'`.
+    /// Step 3: `Omega^-1` is Wishart with the inverse of `prior + sum_j (alpha_j, gamma_j)(alpha_j, gamma_j)' / s_j`.
     fn draw_omega(&mut self, random: &mut impl Rng) {
-        let gamma = &self.slopes[..self.scores];
         let strength = self.constants.prior_strength;
-        let s11 = strength * self.prior[0] + dot(&self.alpha, &self.alpha);
-        let s22 = strength * self.prior[1] + dot(gamma, gamma);
-        let s12 = dot(&self.alpha, gamma);
+        let [mut s11, mut s12, mut s22] = [strength * self.prior[0], 0.0, strength * self.prior[1]];
+        let pairs = self.alpha.iter().zip(&self.slopes).zip(&self.scales);
+        for ((alpha, gamma), scale) in pairs {
+            s11 += alpha * alpha / scale;
+            s12 += alpha * gamma / scale;
+            s22 += gamma * gamma / scale;
+        }
         // The Cholesky factor of the inverse of S; its determinant is at least the prior's.
         let determinant = positive(s11 * s22 - s12 * s12, s11 * s22);
         let l11 = (s22 / determinant).sqrt();
@@ -293,7 +307,23 @@ impl<'a> Sampler<'a> {
         self.omega = [w22 / determinant, -w12 / determinant, w11 / determinant];
     }
 
-    /// Step 5 for arm `t`.
+    /// Step 4: `s_j` given `(alpha_j, gamma_j)` and `Omega` is inverse chi squared.
+    fn draw_scales(&mut self, random: &mut impl Rng) {
+        let degrees = self.constants.prior_degrees;
+        let [of_alpha, covariance, of_gamma] = self.omega;
+        let determinant = positive(
+            of_alpha * of_gamma - covariance * covariance,
+            of_alpha * of_gamma,
+        );
+        for (j, scale) in self.scales.iter_mut().enumerate() {
+            let (a, g) = (self.alpha[j], self.slopes[j]);
+            let distance =
+                (of_gamma * a * a - 2.0 * covariance * a * g + of_alpha * g * g) / determinant;
+            *scale = (degrees + distance) / self.tail.sample(random);
+        }
+    }
+
+    /// Step 6 for arm `t`.
     fn draw_covariance(&mut self, t: usize, random: &mut impl Rng) {
         let k = self.scores;
         let arm = &mut self.arms[t];

@@ -12,6 +12,8 @@
 //! normal      mu_0 = u + .3 (x^2 - 1)                      mu_1 = mu_0 + .3 + .1 x        sd 1, in [-6, 6]
 //! lognormal   log mu_0 = .5 + .3 u                         log mu_1 = log mu_0 + .2       log sd and range by recipe
 //! ```
+//!
+//! A recipe may mix `v` into `w`, for strong confounding, and have effects that vary more with `x`.
 
 use super::super::coding::{Cells, CodedRows};
 use super::super::population::{Assignment, Law, Outcomes, Population, Target};
@@ -43,6 +45,10 @@ pub struct Recipe {
     correlation: f64,
     /// Strength of the propensity's index.
     confounding: f64,
+    /// The part of the propensity's index that is the outcome's, as their correlation.
+    shared: f64,
+    /// What the first covariate adds to a normal outcome's effect; half as much again to a binary one's, in logits.
+    interaction: f64,
     /// Standard deviation of a log-normal outcome's logarithm.
     log_sd: f64,
     /// Upper bound of a log-normal outcome.
@@ -57,6 +63,8 @@ impl Recipe {
         Recipe {
             correlation,
             confounding: 0.7,
+            shared: 0.0,
+            interaction: 0.1,
             log_sd: 0.5,
             upper: 12.0,
             seed: 20_160_101,
@@ -78,10 +86,23 @@ impl Recipe {
         Recipe {
             correlation: 0.2,
             confounding: 0.9,
+            shared: 0.0,
+            interaction: 0.1,
             log_sd: 0.7,
             upper: 30.0,
             seed: 19_991_231,
             tuning: true,
+        }
+    }
+
+    /// As [`Self::tuning`], confounded so that the unadjusted difference is several times the effect, with effects that
+    /// vary.
+    pub fn tuning_strong() -> Recipe {
+        Recipe {
+            shared: 0.7,
+            interaction: 0.4,
+            seed: 19_980_704,
+            ..Recipe::tuning()
         }
     }
 }
@@ -105,8 +126,9 @@ pub fn population(outcome: &str, recipe: Recipe) -> Result<Population> {
     let (schema, document) = schema(&format!("{SCHEMA}{column}"))?;
     let mut random = seeds::generator(recipe.seed);
     let scores = scores(&recipe, &mut random);
-    let treatment = index(&scores, &mut random);
+    let own = index(&scores, &mut random);
     let prognosis = index(&scores, &mut random);
+    let treatment = mixed(recipe.shared, &prognosis, &own);
     let outcomes = outcomes(outcome, &recipe, &prognosis, &scores[0]);
     let propensity = |index: &f64| logistic(-0.3 + recipe.confounding * index).clamp(0.05, 0.95);
     let targets = vec![Target::of_everyone(
@@ -167,6 +189,17 @@ fn index(scores: &[Vec<f64>], random: &mut ChaCha12Rng) -> Vec<f64> {
     standardised(&index)
 }
 
+/// An index of variance 1 that has this part of `first`, as their correlation where both are uncorrelated.
+fn mixed(part: f64, first: &[f64], second: &[f64]) -> Vec<f64> {
+    let rest = (1.0 - part * part).sqrt();
+    let pairs = first.iter().zip(second);
+    standardised(
+        &pairs
+            .map(|(a, b)| part * a + rest * b)
+            .collect::<Vec<f64>>(),
+    )
+}
+
 fn standardised(values: &[f64]) -> Vec<f64> {
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n;
@@ -193,12 +226,15 @@ fn outcomes(outcome: &str, recipe: &Recipe, prognosis: &[f64], first: &[f64]) ->
     match outcome {
         "binary" => Outcomes::Bernoulli(both(&|u, x| {
             let untreated = -0.2 + 0.8 * u + 0.15 * (x * x - 1.0);
-            [logistic(untreated), logistic(untreated + 0.3 + 0.15 * x)]
+            [
+                logistic(untreated),
+                logistic(untreated + 0.3 + 1.5 * recipe.interaction * x),
+            ]
         })),
         "normal" => Outcomes::Normal {
             means: both(&|u, x| {
                 let untreated = u + 0.3 * (x * x - 1.0);
-                [untreated, untreated + 0.3 + 0.1 * x]
+                [untreated, untreated + 0.3 + recipe.interaction * x]
             }),
             sd: 1.0,
             bounds: (-6.0, 6.0),

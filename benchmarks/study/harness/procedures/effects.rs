@@ -35,6 +35,7 @@ impl Effects {
             match name {
                 "prior_scale" => constants.prior_scale = value,
                 "prior_strength" => constants.prior_strength = value,
+                "prior_degrees" => constants.prior_degrees = value,
                 "difference_scale" => constants.difference_scale = value,
                 "difference_degrees" => constants.difference_degrees = value,
                 "least_arm" => constants.arm_limits[0] = value,

@@ -3,5 +3,6 @@
 mod limit;
 mod parity;
 mod population;
+mod prior;
 mod refusal;
 mod simulation;

@@ -1,5 +1,6 @@
 //! Tests of the rounds on tables small enough to know everything about.
 
+mod evidence;
 mod releases;
 mod sensitivity;
 
