@@ -177,6 +177,164 @@ fn mechanisms_with_microdata_are_studied_and_joined_by_others() {
     }
 }
 
+/// Rows by target, of one mechanism.
+fn of_target<'a>(records: &'a [Record], mechanism: &str, target: &str) -> Vec<&'a Record> {
+    let of = |r: &&Record| r.key.mechanism == mechanism && r.target == target;
+    records.iter().filter(of).collect()
+}
+
+/// A study, run whole, and gone on with after a cut; its rows and its page.
+fn run_and_resume(text: &str) -> (Vec<Record>, String) {
+    let folder = tempfile::tempdir().unwrap();
+    let [whole, cut] = ["whole.csv", "cut.csv"].map(|name| folder.path().join(name));
+    run_study(text, 2, &whole);
+    let written = std::fs::read_to_string(&whole).unwrap();
+    std::fs::write(&cut, &written[..written.len() * 6 / 10]).unwrap();
+    run_study(text, 1, &cut);
+    assert_eq!(rows(&cut), rows(&whole));
+    let records = harness::log::read(&whole).unwrap();
+    for record in &records {
+        assert_eq!(record.failure, "", "{record:?}");
+    }
+    let bars = Path::new(env!("CARGO_MANIFEST_DIR")).join("benchmarks/study/bars.csv");
+    let bars = harness::compare::read(&bars).unwrap();
+    let cells = harness::statistics::cells(&records);
+    let study = Study::parse(text).unwrap();
+    let page = harness::summary::page(&study, Path::new(""), &cells, Some(&bars)).unwrap();
+    (records, page)
+}
+
+const PLACEBO: &str = "
+format: dpcausal.study/1
+title: test
+seed: 7
+repetitions: 3
+interval_repetitions: 1
+epsilons: [2, 20]
+delta: 1e-6
+mechanisms: [forecast, simplex, index]
+cells:
+  - {dataset: panel-factor40}
+";
+
+/// 40 units, 12 periods.
+#[test]
+fn placebo_units_of_a_panel_are_studied() {
+    let (records, page) = run_and_resume(PLACEBO);
+    let count = |mechanism: &str| -> [usize; 3] {
+        ["path", "mean", "period"].map(|target| of_target(&records, mechanism, target).len())
+    };
+    // What draws no noise runs once.
+    for mechanism in ["forecast", "simplex"] {
+        assert_eq!(count(mechanism), [40, 40, 0], "{mechanism}");
+    }
+    let with_intervals = 2 * 40;
+    let expected = [2 * 3 * 40, with_intervals, 12 * with_intervals];
+    assert_eq!(count("index"), expected);
+    // A path's error is that of its periods, and the mean effect is theirs.
+    for epsilon in ["2", "20"] {
+        let of = |target: &str| -> Vec<f64> {
+            let rows = of_target(&records, "index", target).into_iter();
+            let rows = rows.filter(|r| r.key.epsilon == epsilon && r.key.repetition == 0);
+            rows.map(|r| r.estimate).collect()
+        };
+        let (paths, means, periods) = (of("path"), of("mean"), of("period"));
+        for unit in 0..40 {
+            let effects = &periods[12 * unit..12 * (unit + 1)];
+            let square = effects.iter().map(|e| e * e).sum::<f64>() / 12.0;
+            assert!((square.sqrt() - paths[unit]).abs() < 1e-9 * paths[unit]);
+            let mean = effects.iter().sum::<f64>() / 12.0;
+            assert!((mean - means[unit]).abs() < 1e-9 * paths[unit]);
+        }
+    }
+    let cells = harness::statistics::cells(&records);
+    let found = |target: &str, epsilon: f64, mechanism: &str| {
+        let cell = harness::statistics::Cell::new(
+            "panel-factor40",
+            40,
+            target,
+            epsilon,
+            mechanism,
+            "counterfactual",
+        );
+        cells[&cell]
+    };
+    // Noise: it differs between repetitions, falls with epsilon, and is all that separates them.
+    let (tight, loose) = (found("path", 2.0, "index"), found("path", 20.0, "index"));
+    assert_eq!(
+        (tight.repetitions, found("mean", 2.0, "index").repetitions),
+        (3, 1)
+    );
+    assert!(0.0 < loose.rmse.error && loose.rmse.value < tight.rmse.value);
+    assert!(tight.coverage.value.is_nan());
+    for target in ["mean", "period"] {
+        let coverage = found(target, 20.0, "index").coverage.value;
+        assert!((0.7..=1.0).contains(&coverage), "{target}: {coverage}");
+    }
+    for part in [
+        "## Placebo errors",
+        "## Placebo intervals",
+        "| panel-factor40 | 40 |",
+    ] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+    let picture = harness::figures::figure(&cells, "panel-factor40", "path").unwrap();
+    assert!(picture.contains("synthetic control, not private") && !picture.contains("NaN"));
+}
+
+const EFFECTS: &str = "
+format: dpcausal.study/1
+title: test
+seed: 8
+repetitions: 3
+epsilons: [2, 16]
+delta: 1e-5
+test_rows: 400
+mechanisms: [adaptive, dr-linear]
+cells:
+  - {dataset: cate-a, n: [500, 2000]}
+";
+
+#[test]
+fn effects_as_functions_of_covariates_are_studied() {
+    let (records, page) = run_and_resume(EFFECTS);
+    // Two sizes, two learners, two budgets, three repetitions of two tables.
+    assert_eq!(records.len(), 2 * 2 * 2 * 3 * 5);
+    for mechanism in ["adaptive", "dr-linear"] {
+        let of = |target: &str| of_target(&records, mechanism, target);
+        let (effect, bias, variance) = (of("effect"), of("squared-bias"), of("variance"));
+        for ((effect, bias), variance) in effect.iter().zip(bias).zip(variance) {
+            assert_eq!(effect.key, bias.key);
+            let sum = bias.estimate + variance.estimate;
+            assert!((effect.estimate.powi(2) - sum).abs() < 1e-12 * sum.max(1.0));
+            assert!(variance.estimate > 0.0);
+        }
+        // The two tables and their noise differ.
+        let average = of("average");
+        assert_eq!(average.len(), 2 * effect.len());
+        assert!(
+            average
+                .chunks(2)
+                .all(|pair| pair[0].estimate != pair[1].estimate)
+        );
+    }
+    // The best of the public learners at epsilon 2, 2000 records.
+    let line = page
+        .lines()
+        .find(|l| l.starts_with("| cate-a | 2000 | 2 | adaptive |"));
+    let line = line.unwrap();
+    assert!(line.contains("| EBM078-S | 0.0599 |"), "{line}");
+    assert!(
+        page.contains("* adaptive: at or below the best published learner in "),
+        "{page}"
+    );
+    // No cell of it is asked what only tables of units are.
+    assert!(!page.contains("## Against the published numbers"));
+    let cells = harness::statistics::cells(&records);
+    assert!(harness::figures::figure(&cells, "cate-a", "effect").is_some());
+    assert!(harness::figures::figure(&cells, "cate-a", "squared-bias").is_none());
+}
+
 /// The folder of the datasets, or a word on what is skipped.
 fn data(test: &str) -> Option<PathBuf> {
     let folder = std::env::var_os("DPCAUSAL_DATA")
@@ -209,6 +367,63 @@ fn datasets_have_their_published_truths() {
     // The number of replications within [-10, 30].
     assert_eq!(ihdp.laws.len(), 66);
     assert_eq!(datasets::load("ihdp", &data).unwrap().laws.len(), 100);
+}
+
+#[test]
+fn panels_have_their_donors() {
+    let Some(data) = data("panels_have_their_donors") else {
+        return;
+    };
+    for (name, donors) in [
+        ("prop99", 37),
+        ("german", 15),
+        ("texas", 41),
+        ("geolift", 38),
+        ("walmart", 604),
+    ] {
+        let panel = harness::panel::Placebo::load(&format!("panel-{name}"), &data).unwrap();
+        assert_eq!(harness::subject::Subject::size(&panel), donors, "{name}");
+    }
+}
+
+/// The effect's mean and variance by another program; and in a sample, voters of either arm vote as often as the effect has
+/// them, within 4.5 standard errors (a false alarm in 70,000).
+#[test]
+fn voters_have_their_effect() {
+    let Some(data) = data("voters_have_their_effect") else {
+        return;
+    };
+    let voters = harness::cate::gotv::Voters::read(&data).unwrap();
+    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+    let effects = &voters.effects;
+    let average = mean(effects);
+    let squares: Vec<f64> = effects.iter().map(|tau| (tau - average).powi(2)).collect();
+    assert_eq!(effects.len(), 229_461);
+    assert!((average - -0.211752).abs() < 1e-5 && (mean(&squares) - 0.009159).abs() < 1e-6);
+    let votes = |table: &dpcausal::table::CodedTable, arm: u16| -> Vec<(usize, f64)> {
+        let [arms, votes] = [0, 1].map(|column| table.codes[column].as_ref().unwrap());
+        let of = (0..table.rows).filter(|&row| arms[row] == arm);
+        of.map(|row| (row, f64::from(votes[row]))).collect()
+    };
+    let random = &mut harness::seeds::generator(1);
+    let sample = voters.sample(20_000, random).unwrap();
+    for arm in [0, 1] {
+        let expected = votes(&voters.table, arm).into_iter().map(|(row, vote)| {
+            let changed = -effects[row];
+            changed * f64::from(1 - arm) + (1.0 - changed) * vote
+        });
+        let expected = mean(&expected.collect::<Vec<f64>>());
+        let found: Vec<f64> = votes(&sample, arm)
+            .into_iter()
+            .map(|(_, vote)| vote)
+            .collect();
+        let variance = expected * (1.0 - expected) / found.len() as f64;
+        assert!(
+            (mean(&found) - expected).abs() < 4.5 * variance.sqrt(),
+            "arm {arm}"
+        );
+    }
+    assert!(voters.sample(229_462, random).is_err());
 }
 
 #[test]

@@ -8,8 +8,8 @@
 //!
 //! The truth of a projection is that of 10^6 drawn records.
 
-use crate::setups::{Sample, Setup};
-use crate::simulation::release;
+use crate::release;
+use crate::simulated::setups::{Sample, Setup};
 use anyhow::{Context, Result};
 use dpcausal::cate::{ProjectedEffect, Projection, projection};
 use dpcausal::schema::SCALE;
@@ -70,6 +70,7 @@ fn cell(
         .map(|seed| {
             let sample = population.sample(n, &mut ChaCha8Rng::seed_from_u64(seed));
             let release = release(&schema, &workload, sample.table, epsilon, seed);
+            let release = release.expect("a release");
             projection(&release, 0.95).expect("a sound release")
         })
         .collect();

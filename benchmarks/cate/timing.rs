@@ -1,7 +1,7 @@
 //! Processor time of a release of 160 000 records of setup A, by learner; `interpret_timing.py` has the same of a public library.
 
-use crate::setups::Setup;
-use crate::simulation::release;
+use crate::release;
+use crate::simulated::setups::Setup;
 use anyhow::Result;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -18,7 +18,7 @@ pub fn run(learners: &[(String, String)]) -> Result<()> {
         for seed in 0..3 {
             let table = sample.table.clone();
             let (processor, elapsed) = (processor_seconds()?, std::time::Instant::now());
-            release(&schema, workload, table, 1.0, seed);
+            release(&schema, workload, table, 1.0, seed)?;
             let spent = [
                 processor_seconds()? - processor,
                 elapsed.elapsed().as_secs_f64(),

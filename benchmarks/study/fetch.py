@@ -31,6 +31,11 @@ ELSEWHERE = {
     "twins/twins_11984.csv.gz": "bradyneal/realcause: twin pairs under 2000 g",
     "acs2018/acs2018_workers_295k.csv.gz": "US Census Bureau, ACS 2018 1-year public use microdata, workers as selected "
     "by folktables' ACSIncome; the columns of benchmarks/study/harness/datasets/acs_scores.rs",
+    "panel/smoking_data.csv, german_reunification.csv, geolift_test_data.csv and walmart_county_employment.csv": "jgreathouse9/mlsynth "
+    "(datasets panel-prop99, panel-german, panel-geolift, panel-walmart)",
+    "panel/texas_prisons.csv": "PyPI's causaldata (dataset panel-texas)",
+    "gotv/gotv_ggl2008_civicduty.csv.gz": "soerenkuenzel/causalToolbox: the control and civic duty arms, under the column names of "
+    "schemas/gotv.yaml (datasets cate-gotv, cate-gotv-observational)",
 }
 
 
@@ -86,7 +91,7 @@ def main():
         sys.path.insert(0, packages)
         lalonde(pathlib.Path(packages), folder)
         acic(pathlib.Path(packages), folder)
-    missing = [name for name in ELSEWHERE if not os.path.exists(folder / name.split(" ")[0])]
+    missing = [name for name in ELSEWHERE if not os.path.exists(folder / name.split(" ")[0].rstrip(","))]
     if missing:
         print("To be brought from elsewhere (each dataset runs without the others):")
         for name in missing:

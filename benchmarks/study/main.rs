@@ -1,5 +1,8 @@
 //! Runs a study: `cargo bench --bench study -- STUDY.yaml --data DIR --out DIR`.
 //!
+//! A cell of a study is a population of units with an average effect (`default.yaml` and others), a panel of placebo
+//! units (`placebo.yaml`), or a population with its effect as a function of covariates (`effects.yaml`).
+//!
 //! In the folder `--out`: `results.csv`, one row per repetition and estimate, which a later run goes on
 //! from; `summary.md`; and a picture per dataset and target.
 

@@ -32,7 +32,7 @@
 //! propensity (see [`projection`]).
 //!
 //! Source: the meta-algorithm is that of Niu, Nori, Quistorff, Caruana, Ngwe and Kannan (2022); the learner is another
-//! one, chosen by simulation on their setups (`benchmarks/cate`).
+//! one, chosen by simulation on their setups (`benchmarks/study/effects.yaml`).
 
 pub mod basis;
 mod document;

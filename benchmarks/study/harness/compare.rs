@@ -9,9 +9,13 @@
 //!
 //! Coverage of nominal 95 %: between 93 and 97.5 % where the floor covers 93 % or more, else at most 2
 //! points below the floor. A demand that is missed by less than two Monte Carlo standard errors is not
-//! decided by so many repetitions, and is marked `?`.
+//! decided by so many repetitions, and is marked `?`. Panels have bars of their path's RMSE alone. The bars of effects as
+//! functions of covariates are held against ours in a table of their own ([`super::effects_table`]).
 
+use super::panel;
 use super::statistics::{Cell, Measured, Statistics};
+use super::subject::Kind;
+use super::summary::{percent, with_error};
 use anyhow::{Context, Result};
 use dpcausal::report::numbers::significant;
 use std::collections::BTreeMap;
@@ -166,6 +170,9 @@ pub fn section(cells: &BTreeMap<Cell, Statistics>, bars: &[Bar]) -> String {
             lines.push(line(bar, cell, ours, [rmse, coverage, width]));
         }
     }
+    if lines.is_empty() {
+        return String::new();
+    }
     let mut text = String::from(
         "\n## Against the published numbers\n\n\
          Ours first, then theirs. pass: met; ?: missed by less than two Monte Carlo standard errors; FAIL: missed by more.\n\n",
@@ -179,10 +186,21 @@ pub fn section(cells: &BTreeMap<Cell, Statistics>, bars: &[Bar]) -> String {
 
 /// Bars are for private mechanisms, on the first target of a dataset.
 fn applies(bar: &Bar, cell: &Cell) -> bool {
-    cell.dataset == bar.dataset
-        && bar.n.is_none_or(|n| n == cell.n)
-        && cell.epsilon() == Some(bar.epsilon)
-        && cell.is_of_main_target()
+    let is_of_target = match Kind::of(&cell.dataset) {
+        Kind::Table => cell.is_of_main_target(),
+        Kind::Panel => cell.target == panel::PATH,
+        Kind::Cate => false,
+    };
+    is_of_target && bar.is_of(cell)
+}
+
+impl Bar {
+    /// Whether it speaks of a cell's dataset, size and budget.
+    pub fn is_of(&self, cell: &Cell) -> bool {
+        cell.dataset == self.dataset
+            && self.n.is_none_or(|n| n == cell.n)
+            && cell.epsilon() == Some(self.epsilon)
+    }
 }
 
 fn verdicts(bar: &Bar, ours: &Statistics, floor: Option<&Statistics>) -> [Option<Verdict>; 3] {
@@ -219,13 +237,6 @@ fn line(bar: &Bar, cell: &Cell, ours: &Statistics, verdicts: [Option<Verdict>; 3
             None => format!("{ours} / {theirs}"),
         }
     };
-    let both = |m: Measured| super::summary::with_error(m);
-    let coverage = &ours.coverage;
-    let percent = format!(
-        "{:.1} ({:.1})",
-        100.0 * coverage.value,
-        100.0 * coverage.error
-    );
     format!(
         "| {} | {} | {} | {} | {}, {} | {} | {} | {} |\n",
         cell.dataset,
@@ -234,9 +245,9 @@ fn line(bar: &Bar, cell: &Cell, ours: &Statistics, verdicts: [Option<Verdict>; 3
         bar.source,
         cell.mechanism,
         cell.estimator,
-        column(both(ours.rmse), bar.rmse, verdicts[0]),
-        column(percent, bar.coverage, verdicts[1]),
-        column(both(ours.width), bar.width, verdicts[2]),
+        column(with_error(ours.rmse), bar.rmse, verdicts[0]),
+        column(percent(ours.coverage), bar.coverage, verdicts[1]),
+        column(with_error(ours.width), bar.width, verdicts[2]),
     )
 }
 
@@ -245,10 +256,15 @@ mod tests {
     use super::super::study::Study;
     use super::*;
 
-    /// Every published number stands in a cell of the default study.
+    /// Every published number stands in a cell of the study that its kind of dataset has.
     #[test]
     fn committed_bars_are_valid_and_studied() {
-        let study = Study::parse(include_str!("../default.yaml")).unwrap();
+        let [tables, placebo, effects] = [
+            include_str!("../default.yaml"),
+            include_str!("../placebo.yaml"),
+            include_str!("../effects.yaml"),
+        ]
+        .map(|text| Study::parse(text).unwrap());
         let bars = parse(include_str!("../bars.csv")).unwrap();
         assert!(bars.len() > 50);
         for bar in bars {
@@ -259,11 +275,16 @@ mod tests {
                     .is_none_or(|c| c == 0.0 || (1.0..=100.0).contains(&c)),
                 "{bar:?}"
             );
+            let (study, repetitions) = match Kind::of(&bar.dataset) {
+                Kind::Table => (&tables, 200),
+                Kind::Panel => (&placebo, 20),
+                Kind::Cate => (&effects, 10),
+            };
             let studied = study.cells.iter().any(|cell| {
                 cell.dataset == bar.dataset
                     && bar.n.is_none_or(|n| cell.n.contains(&n))
                     && study.epsilons_of(cell).contains(&bar.epsilon)
-                    && study.repetitions_of(cell) >= 200
+                    && study.repetitions_of(cell) >= repetitions
             });
             assert!(studied, "{bar:?}");
         }

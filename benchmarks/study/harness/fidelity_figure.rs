@@ -6,7 +6,8 @@
 //! joined in the order of their budgets, and each has its budget beside it.
 
 use super::fidelity_table::{Group, groups};
-use super::figures::{FRAME, GRID, LEGEND_LINE, colour, mark};
+use super::figures::LEGEND_LINE;
+use super::plot::{FRAME, GRID, colour, mark};
 use super::scale::Scale;
 use super::statistics::{Cell, Statistics};
 use dpcausal::report::numbers::significant;

@@ -4,31 +4,50 @@
 //! Lines differ by colour, dash and mark, so that none of them is needed alone. Epsilon, RMSE and width
 //! have logarithmic axes: they span orders of magnitude, and what matters is ratios.
 
+use super::cate::{SQUARED_BIAS, VARIANCE};
+use super::panel::PERIOD;
+use super::plot::{PANEL, Panel, mark, stroke};
 use super::scale::Scale;
 use super::statistics::{Cell, Measured, Statistics};
+use super::subject::Kind;
 use dpcausal::report::numbers::significant;
 use dpcausal::report::svg::{Anchor, Svg};
 use std::collections::{BTreeMap, BTreeSet};
 
-const PANEL: (f64, f64) = (210.0, 150.0);
 const LEFT: f64 = 76.0;
 const TOP: f64 = 60.0;
 const GAP: (f64, f64) = (80.0, 66.0);
 /// The height of a line of the legend.
 pub const LEGEND_LINE: f64 = 18.0;
 
-/// The strokes of what is not data.
-pub const GRID: &str = r##"stroke="#dddddd""##;
-pub const FRAME: &str = r##"fill="none" stroke="#888888""##;
-const FLOOR: &str = r##"stroke="#555555" stroke-dasharray="2 3""##;
-/// The band of coverage that the bars ask for.
-const BAND: (f64, f64) = (0.93, 0.975);
+/// What is not private and has a line across: mechanism and estimator, the line's name and stroke.
+type Baseline = (&'static str, &'static str, &'static str, &'static str);
 
-/// Colours that the colour-blind tell apart (Okabe and Ito 2008), without yellow, which white swallows.
-const COLOURS: [&str; 6] = [
-    "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00",
+const DOTTED: &str = r##"stroke="#555555" stroke-dasharray="2 3""##;
+const DASHED: &str = r##"stroke="#555555" stroke-dasharray="8 3""##;
+const FLOOR: [Baseline; 1] = [(
+    "floor",
+    "regression",
+    "non-private regression (floor)",
+    DOTTED,
+)];
+const OF_PANELS: [Baseline; 2] = [
+    (
+        "simplex",
+        "counterfactual",
+        "synthetic control, not private",
+        DOTTED,
+    ),
+    (
+        "forecast",
+        "counterfactual",
+        "the unit's own past alone",
+        DASHED,
+    ),
 ];
-const DASHES: [&str; 3] = ["", r#"stroke-dasharray="7 3""#, r#"stroke-dasharray="3 3""#];
+
+/// Targets that are no errors, or as well shown by another.
+const NOT_DRAWN: [&str; 3] = [SQUARED_BIAS, VARIANCE, PERIOD];
 
 /// One line: a mechanism's estimator.
 type Line = (String, String);
@@ -38,6 +57,9 @@ type Lines<'a> = BTreeMap<Line, Vec<(f64, &'a Statistics)>>;
 
 /// The picture of a dataset and target, if a private mechanism was run on it.
 pub fn figure(cells: &BTreeMap<Cell, Statistics>, dataset: &str, target: &str) -> Option<String> {
+    if NOT_DRAWN.contains(&target) {
+        return None;
+    }
     let of_figure = || {
         cells
             .iter()
@@ -53,27 +75,49 @@ pub fn figure(cells: &BTreeMap<Cell, Statistics>, dataset: &str, target: &str) -
         return None;
     }
     let names: Vec<Line> = names.into_iter().collect();
+    let baselines: &[Baseline] = match Kind::of(dataset) {
+        Kind::Table => &FLOOR,
+        Kind::Panel => &OF_PANELS,
+        Kind::Cate => &[],
+    };
+    let measures = measures(of_figure().map(|(_, found)| found));
     let rows = sizes.len() as f64;
     let plots = TOP + rows * (PANEL.1 + GAP.1);
     let width = LEFT + 3.0 * PANEL.0 + 2.0 * GAP.0 + 20.0;
-    let height = plots + LEGEND_LINE * (names.len() as f64 + 1.0) + 10.0;
+    let height = plots + LEGEND_LINE * (names.len() + baselines.len()) as f64 + 10.0;
     let mut svg = Svg::new(width, height);
-    let title = format!("{dataset}, target {target}: RMSE, coverage and width against epsilon");
+    let what = if measures.len() == MEASURES.len() {
+        "RMSE, coverage and width"
+    } else {
+        "RMSE"
+    };
+    let title = format!("{dataset}, target {target}: {what} against epsilon");
     svg.text(LEFT, 20.0, Anchor::Start, r#"font-weight="bold""#, &title);
     for (row, &n) in sizes.iter().enumerate() {
         let top = TOP + row as f64 * (PANEL.1 + GAP.1);
         let mut lines: Lines = BTreeMap::new();
-        let mut floor = None;
+        let mut across: BTreeMap<usize, &Statistics> = BTreeMap::new();
         for (cell, found) in of_figure().filter(|(cell, _)| cell.n == n) {
-            floor = floor.or_else(|| cells.get(&cell.floor()));
+            for (index, (mechanism, estimator, ..)) in baselines.iter().enumerate() {
+                let found = cells.get(&cell.without_privacy(mechanism, estimator));
+                across.extend(found.map(|found| (index, found)));
+            }
             let line = (cell.mechanism.clone(), cell.estimator.clone());
             if let Some(epsilon) = cell.epsilon().filter(|_| names.contains(&line)) {
                 lines.entry(line).or_default().push((epsilon, found));
             }
         }
-        plot_row(&mut svg, top, n, &names, &lines, floor);
+        let across = across
+            .into_iter()
+            .map(|(index, found)| (baselines[index].3, found));
+        let row = Row {
+            names: &names,
+            lines,
+            across: across.collect(),
+        };
+        row.plot(&mut svg, top, n, &measures);
     }
-    legend(&mut svg, plots, &names);
+    legend(&mut svg, plots, &names, baselines);
     let description = description(&sizes, &names, cells, dataset, target);
     Some(svg.finish(&title, &description))
 }
@@ -120,171 +164,71 @@ const MEASURES: [Measure; 3] = [
     },
 ];
 
-fn plot_row(
-    svg: &mut Svg,
-    top: f64,
-    n: usize,
-    names: &[Line],
-    lines: &Lines,
-    floor: Option<&Statistics>,
-) {
-    let epsilons: BTreeSet<u64> = lines.values().flatten().map(|(e, _)| e.to_bits()).collect();
-    let epsilons: Vec<f64> = epsilons.into_iter().map(f64::from_bits).collect();
-    for (column, measure) in MEASURES.iter().enumerate() {
-        let left = LEFT + column as f64 * (PANEL.0 + GAP.0);
-        let values = lines
-            .values()
-            .flatten()
-            .map(|(_, found)| (measure.of)(found).value);
-        let values: Vec<f64> = values.chain(floor.map(|f| (measure.of)(f).value)).collect();
-        let panel = Panel {
-            left,
-            top,
-            x: Scale::logarithmic(&epsilons),
-            y: if measure.logarithmic {
-                Scale::rounded(&values)
-            } else {
-                Scale::coverage(&values)
-            },
-        };
-        panel.frame(
-            svg,
-            &epsilons,
-            &format!("{}, n = {n}", measure.name),
-            !measure.logarithmic,
-        );
-        if let Some(floor) = floor {
-            let y = panel.y((measure.of)(floor).value);
-            svg.line((left, y), (left + PANEL.0, y), FLOOR);
-        }
-        for (line, points) in lines {
-            let style = names.iter().position(|name| name == line).unwrap_or(0);
-            panel.line(
-                svg,
-                style,
-                points.iter().map(|(e, found)| (*e, (measure.of)(found))),
-            );
-        }
-    }
-}
-
-struct Panel {
-    left: f64,
-    top: f64,
-    x: Scale,
-    y: Scale,
-}
-
-impl Panel {
-    fn x(&self, value: f64) -> f64 {
-        self.left + PANEL.0 * self.x.share(value)
-    }
-
-    fn y(&self, value: f64) -> f64 {
-        self.top + PANEL.1 * (1.0 - self.y.share(value))
-    }
-
-    fn frame(&self, svg: &mut Svg, epsilons: &[f64], title: &str, band: bool) {
-        let bottom = self.top + PANEL.1;
-        if band {
-            let (upper, lower) = (self.y(BAND.1), self.y(BAND.0));
-            let size = (PANEL.0, lower - upper);
-            svg.rectangle((self.left, upper), size, r##"fill="#e5f2e5""##);
-        }
-        for tick in self.y.ticks() {
-            let y = self.y(tick);
-            svg.line((self.left, y), (self.left + PANEL.0, y), GRID);
-            svg.text(
-                self.left - 6.0,
-                y,
-                Anchor::End,
-                r#"font-size="11""#,
-                &significant(tick, 2),
-            );
-        }
-        for &epsilon in epsilons {
-            let x = self.x(epsilon);
-            svg.line((x, bottom), (x, bottom + 4.0), FRAME);
-            svg.text(
-                x,
-                bottom + 13.0,
-                Anchor::Middle,
-                r#"font-size="11""#,
-                &epsilon.to_string(),
-            );
-        }
-        svg.rectangle((self.left, self.top), PANEL, FRAME);
-        svg.text(
-            self.left,
-            self.top - 12.0,
-            Anchor::Start,
-            r#"font-size="12""#,
-            title,
-        );
-        let middle = self.left + PANEL.0 / 2.0;
-        svg.text(
-            middle,
-            bottom + 28.0,
-            Anchor::Middle,
-            r#"font-size="11""#,
-            "epsilon",
-        );
-    }
-
-    /// A line with its marks; bars of two Monte Carlo standard errors each way.
-    fn line(&self, svg: &mut Svg, style: usize, points: impl Iterator<Item = (f64, Measured)>) {
-        let points: Vec<(f64, Measured)> = points.filter(|(_, m)| m.value.is_finite()).collect();
-        let stroke = stroke(style);
-        let places: Vec<(f64, f64)> = points
+/// The measures that some cells have.
+fn measures<'a>(found: impl Iterator<Item = &'a Statistics>) -> Vec<&'static Measure> {
+    let found: Vec<&Statistics> = found.collect();
+    let has = |measure: &&Measure| {
+        found
             .iter()
-            .map(|(e, m)| (self.x(*e), self.y(m.value)))
-            .collect();
-        svg.polyline(&places, &format!(r#"{stroke} stroke-width="1.8""#));
-        for ((_, measured), &(x, y)) in points.iter().zip(&places) {
-            if measured.error.is_finite() {
-                let end = |sign: f64| (x, self.y(measured.value + sign * 2.0 * measured.error));
-                svg.line(
-                    end(-1.0),
-                    end(1.0),
-                    &format!("stroke=\"{}\"", colour(style)),
+            .any(|found| (measure.of)(found).value.is_finite())
+    };
+    MEASURES.iter().filter(has).collect()
+}
+
+/// The plots of one table size.
+struct Row<'a> {
+    names: &'a [Line],
+    lines: Lines<'a>,
+    /// What is not private, with its stroke.
+    across: Vec<(&'static str, &'a Statistics)>,
+}
+
+impl Row<'_> {
+    fn plot(&self, svg: &mut Svg, top: f64, n: usize, measures: &[&Measure]) {
+        let all = || self.lines.values().flatten();
+        let epsilons: BTreeSet<u64> = all().map(|(e, _)| e.to_bits()).collect();
+        let epsilons: Vec<f64> = epsilons.into_iter().map(f64::from_bits).collect();
+        for (column, measure) in measures.iter().enumerate() {
+            let left = LEFT + column as f64 * (PANEL.0 + GAP.0);
+            let across = self.across.iter().map(|(_, found)| *found);
+            let values = all().map(|(_, found)| *found).chain(across);
+            let values: Vec<f64> = values.map(|found| (measure.of)(found).value).collect();
+            let panel = Panel {
+                left,
+                top,
+                x: Scale::logarithmic(&epsilons),
+                y: if measure.logarithmic {
+                    Scale::rounded(&values)
+                } else {
+                    Scale::coverage(&values)
+                },
+            };
+            panel.frame(
+                svg,
+                &epsilons,
+                &format!("{}, n = {n}", measure.name),
+                !measure.logarithmic,
+            );
+            for (stroke, found) in &self.across {
+                let value = (measure.of)(found).value;
+                if value.is_finite() {
+                    let y = panel.y(value);
+                    svg.line((left, y), (left + PANEL.0, y), stroke);
+                }
+            }
+            for (line, points) in &self.lines {
+                let style = self.names.iter().position(|name| name == line).unwrap_or(0);
+                panel.line(
+                    svg,
+                    style,
+                    points.iter().map(|(e, found)| (*e, (measure.of)(found))),
                 );
             }
-            mark(svg, style, (x, y));
         }
     }
 }
 
-/// The colour of a line or mark.
-pub fn colour(style: usize) -> &'static str {
-    COLOURS[style % COLOURS.len()]
-}
-
-fn stroke(style: usize) -> String {
-    format!(
-        r#"stroke="{}" {}"#,
-        colour(style),
-        DASHES[style % DASHES.len()]
-    )
-}
-
-/// A circle, a square or a triangle, so that lines are told apart without colour.
-pub fn mark(svg: &mut Svg, style: usize, (x, y): (f64, f64)) {
-    let fill = format!(r#"fill="{}""#, colour(style));
-    match style % 4 {
-        0 => svg.circle((x, y), 3.4, &fill),
-        1 => svg.rectangle((x - 3.0, y - 3.0), (6.0, 6.0), &fill),
-        2 => svg.polygon(
-            &[(x, y - 4.2), (x + 3.8, y + 2.8), (x - 3.8, y + 2.8)],
-            &fill,
-        ),
-        _ => svg.polygon(
-            &[(x, y - 4.4), (x + 4.4, y), (x, y + 4.4), (x - 4.4, y)],
-            &fill,
-        ),
-    }
-}
-
-fn legend(svg: &mut Svg, top: f64, names: &[Line]) {
+fn legend(svg: &mut Svg, top: f64, names: &[Line], baselines: &[Baseline]) {
     for (style, (mechanism, estimator)) in names.iter().enumerate() {
         let y = top + LEGEND_LINE * style as f64;
         svg.line(
@@ -301,15 +245,11 @@ fn legend(svg: &mut Svg, top: f64, names: &[Line]) {
             &format!("{mechanism}, {estimator}"),
         );
     }
-    let y = top + LEGEND_LINE * names.len() as f64;
-    svg.line((LEFT, y), (LEFT + 34.0, y), FLOOR);
-    svg.text(
-        LEFT + 42.0,
-        y,
-        Anchor::Start,
-        "",
-        "non-private regression (floor)",
-    );
+    for (index, (_, _, name, stroke)) in baselines.iter().enumerate() {
+        let y = top + LEGEND_LINE * (names.len() + index) as f64;
+        svg.line((LEFT, y), (LEFT + 34.0, y), stroke);
+        svg.text(LEFT + 42.0, y, Anchor::Start, "", name);
+    }
 }
 
 /// The numbers of the picture, for those who don't see it.
@@ -331,13 +271,19 @@ fn description(
             });
             text += &format!("n = {n}, {mechanism}, {estimator}:");
             for (cell, found) in of_line {
+                let epsilon = cell.epsilon().unwrap_or(f64::INFINITY);
                 text += &format!(
-                    " epsilon {} RMSE {} coverage {:.1} % width {};",
-                    cell.epsilon().unwrap_or(f64::INFINITY),
-                    significant(found.rmse.value, 3),
-                    100.0 * found.coverage.value,
-                    significant(found.width.value, 3)
+                    " epsilon {epsilon} RMSE {}",
+                    significant(found.rmse.value, 3)
                 );
+                if found.coverage.value.is_finite() {
+                    text += &format!(
+                        " coverage {:.1} % width {}",
+                        100.0 * found.coverage.value,
+                        significant(found.width.value, 3)
+                    );
+                }
+                text += ";";
             }
             text += " ";
         }

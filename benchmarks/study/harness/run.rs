@@ -1,13 +1,12 @@
 //! Running a study: every mechanism on every repetition's table, in parallel.
 
 use super::log::Log;
-use super::population::{Population, Question, Target};
-use super::procedures::{Budget, Estimated, Findings, Input, named};
+use super::procedures::Budget;
 use super::record::{Key, Record};
+use super::seeds;
 use super::study::{CellFile, Study};
-use super::{datasets, seeds};
-use anyhow::{Context, Result, ensure};
-use dpcausal::estimate::Estimand;
+use super::subject::{self, Kind, Run, Subject};
+use anyhow::{Context, Result};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use rayon::prelude::*;
 use std::path::Path;
@@ -24,9 +23,9 @@ struct Pending {
     epsilon: Option<f64>,
 }
 
-/// One repetition's table and what is still to be run on it.
+/// One repetition's data and what is still to be run on them.
 struct Task {
-    population: usize,
+    cell: usize,
     n: usize,
     repetition: usize,
     seed: u64,
@@ -38,12 +37,12 @@ struct Task {
 /// # Errors
 /// Where data are missing or the log can't be written. Failures of mechanisms are rows.
 pub fn run(study: &Study, data: &Path, log: &Log) -> Result<()> {
-    let populations: Vec<Population> = study
+    let subjects: Vec<Box<dyn Subject>> = study
         .cells
         .par_iter()
-        .map(|cell| population(cell, data))
+        .map(|cell| subject::load(study, cell, data))
         .collect::<Result<_>>()?;
-    let tasks = tasks(study, &populations, log)?;
+    let tasks = tasks(study, &subjects, log)?;
     let count = tasks.iter().map(|task| task.pending.len()).sum::<usize>();
     let bar = ProgressBar::with_draw_target(Some(count as u64), ProgressDrawTarget::stderr());
     bar.set_style(ProgressStyle::with_template(BAR).context("the bar's template")?);
@@ -51,35 +50,17 @@ pub fn run(study: &Study, data: &Path, log: &Log) -> Result<()> {
     bar.enable_steady_tick(TICK);
     let done = tasks
         .par_iter()
-        .try_for_each(|task| run_task(study, &populations[task.population], task, log, &bar));
+        .try_for_each(|task| run_task(study, subjects[task.cell].as_ref(), task, log, &bar));
     bar.finish_and_clear();
     done
 }
 
-/// The population of a cell, with the answers to its further questions.
-fn population(cell: &CellFile, data: &Path) -> Result<Population> {
-    let mut population = datasets::load(&cell.dataset, data)?;
-    (population.ask(&cell.further)).with_context(|| format!("dataset {}", cell.dataset))?;
-    Ok(population)
-}
-
-/// The questions of some targets, each once.
-fn questions(targets: &[Target]) -> Vec<Question> {
-    let mut questions = Vec::new();
-    for target in targets {
-        if !questions.contains(&target.question) {
-            questions.push(target.question);
-        }
-    }
-    questions
-}
-
 /// The tasks, shuffled (always alike): so the time left is told from a mixture of all cells, and rows
 /// of every cell come early.
-fn tasks(study: &Study, populations: &[Population], log: &Log) -> Result<Vec<Task>> {
+fn tasks(study: &Study, subjects: &[Box<dyn Subject>], log: &Log) -> Result<Vec<Task>> {
     let mut tasks = Vec::new();
-    for (index, (cell, population)) in study.cells.iter().zip(populations).enumerate() {
-        let whole = [population.size()];
+    for (index, (cell, subject)) in study.cells.iter().zip(subjects).enumerate() {
+        let whole = [subject.size()];
         for &n in if cell.n.is_empty() {
             &whole
         } else {
@@ -91,7 +72,7 @@ fn tasks(study: &Study, populations: &[Population], log: &Log) -> Result<Vec<Tas
                 let pending = pending(study, cell, n, repetition, |key| log.has(key, seed))?;
                 if !pending.is_empty() {
                     tasks.push(Task {
-                        population: index,
+                        cell: index,
                         n,
                         repetition,
                         seed,
@@ -105,7 +86,7 @@ fn tasks(study: &Study, populations: &[Population], log: &Log) -> Result<Vec<Tas
     Ok(tasks)
 }
 
-/// What is to be run on a repetition's table and is not done.
+/// What is to be run on a repetition's data and is not done.
 fn pending(
     study: &Study,
     cell: &CellFile,
@@ -115,7 +96,11 @@ fn pending(
 ) -> Result<Vec<Pending>> {
     let mut pending = Vec::new();
     for mechanism in study.mechanisms_of(cell) {
-        let epsilons: Vec<Option<f64>> = if named(mechanism)?.is_private() {
+        let nature = Kind::of(&cell.dataset).nature(&cell.dataset, mechanism)?;
+        if nature.is_fixed && repetition > 0 {
+            continue;
+        }
+        let epsilons: Vec<Option<f64>> = if nature.is_private {
             study.epsilons_of(cell).iter().copied().map(Some).collect()
         } else {
             vec![None]
@@ -138,96 +123,51 @@ fn pending(
 
 fn run_task(
     study: &Study,
-    population: &Population,
+    subject: &dyn Subject,
     task: &Task,
     log: &Log,
     bar: &ProgressBar,
 ) -> Result<()> {
-    let sample = population.sample(task.n, task.repetition, task.seed);
+    let data = subject.draw(task.n, task.repetition, task.seed)?;
     let settings = study.settings();
-    let questions = questions(&sample.targets);
+    let delta = study.delta_of(&study.cells[task.cell], task.n);
     for pending in &task.pending {
         let start = Instant::now();
         // Variants of a mechanism see the same noise.
         let base = pending.key.mechanism.split('+').next().unwrap_or_default();
         let parts = [base, pending.key.epsilon.as_str()];
-        let input = Input {
-            schema: &population.schema,
-            document: &population.document,
-            squares: &population.squares,
-            rows: &sample.rows,
-            estimand: population.estimand,
-            questions: &questions,
-            budget: pending.epsilon.map(|epsilon| Budget {
-                epsilon,
-                delta: (task.n as f64).powi(-2),
-            }),
+        let run = Run {
+            mechanism: &pending.key.mechanism,
+            budget: pending.epsilon.map(|epsilon| Budget { epsilon, delta }),
+            repetition: task.repetition,
             seed: seeds::derive(task.seed, &parts),
+            settings: &settings,
         };
-        let outcome = named(&pending.key.mechanism)?.run(&input, &settings);
-        let outcome = outcome.and_then(|found| {
-            ensure!(
-                !found.estimates.is_empty(),
-                "none of the study's estimators"
-            );
-            Ok(found)
-        });
         let template = Record {
             key: pending.key.clone(),
-            estimand: estimand(population.estimand).into(),
+            estimand: subject.estimand().into(),
             seed: task.seed,
-            seconds: start.elapsed().as_secs_f64(),
             ..Record::empty()
         };
-        log.append(&group(outcome, &sample.targets, &template))?;
+        let found = data.run(&run, &template);
+        log.append(&group(found, &template, start.elapsed().as_secs_f64()))?;
         bar.inc(1);
     }
     Ok(())
 }
 
-/// The rows of one run: every estimate against every target of its question, or one row that says why there is none.
-fn group(outcome: Result<Findings>, targets: &[Target], template: &Record) -> Vec<Record> {
-    let row = |estimated: &Estimated, target: &Target| Record {
-        estimator: estimated.estimator.clone(),
-        estimand: estimand(target.question.estimand).into(),
-        target: target.name.clone(),
-        truth: target.value,
-        estimate: estimated.estimate,
-        interval: estimated.interval,
-        failure: estimated.failure.clone(),
-        ..template.clone()
-    };
-    let fidelity = (outcome.as_ref().ok()).and_then(|found| found.fidelity);
-    let fidelity = fidelity.map_or([f64::NAN; 2], |f| [f.one_way, f.two_way]);
-    let mut group: Vec<Record> = match outcome {
-        Err(error) => vec![Record {
+/// The rows of one run, or one row that says why there is none.
+fn group(found: Result<Vec<Record>>, template: &Record, seconds: f64) -> Vec<Record> {
+    let mut group = found.unwrap_or_else(|error| {
+        vec![Record {
             failure: format!("{error:#}"),
             ..template.clone()
-        }],
-        Ok(found) => found
-            .estimates
-            .iter()
-            .flat_map(|estimated| {
-                let answered = (targets.iter()).filter(|t| t.question == estimated.question);
-                answered.map(|target| row(estimated, target))
-            })
-            .collect(),
-    };
+        }]
+    });
     let rows = group.len();
     for (index, record) in group.iter_mut().enumerate() {
         record.place = [index + 1, rows];
-        record.fidelity = fidelity;
+        record.seconds = seconds;
     }
     group
-}
-
-/// The estimand's name in the results.
-fn estimand(estimand: Estimand) -> &'static str {
-    match estimand {
-        Estimand::Ate => "ate",
-        Estimand::Att => "att",
-        Estimand::Atc => "atc",
-        Estimand::ArmMean => "arm-mean",
-        Estimand::RiskRatio => "risk-ratio",
-    }
 }

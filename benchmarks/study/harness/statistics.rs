@@ -1,8 +1,11 @@
 //! A cell's statistics over its repetitions, each with its Monte Carlo standard error.
 //!
+//! Where a repetition has several rows (a panel's placebo units), each of what follows is first averaged over them: what
+//! varies between repetitions is the noise or the table, and the units are always the same.
+//!
 //! With errors `e_i` of `R` repetitions: bias `mean(e)`, error `sd(e) / sqrt(R)`; RMSE `sqrt(mean(e^2))`,
-//! error `sd(e^2) / (2 RMSE sqrt(R))` (delta method); coverage `c`, error `sqrt(c (1 - c) / R)`; median
-//! width, error from the order statistics at `R/2 -+ sqrt(R)/2`, one standard deviation of the count of
+//! error `sd(e^2) / (2 RMSE sqrt(R))` (delta method); coverage `c`, error `sqrt(c (1 - c) / R)` (of several rows, `sd / sqrt(R)` of
+//! their shares); median width, error from the order statistics at `R/2 -+ sqrt(R)/2`, one standard deviation of the count of
 //! widths below the median apart from it.
 
 use super::record::Record;
@@ -59,10 +62,15 @@ impl Cell {
 
     /// The cell of the non-private regression on the same tables.
     pub fn floor(&self) -> Cell {
+        self.without_privacy("floor", "regression")
+    }
+
+    /// The cell of what is not private, on the same data.
+    pub fn without_privacy(&self, mechanism: &str, estimator: &str) -> Cell {
         Cell {
             epsilon_bits: 0,
-            mechanism: "floor".into(),
-            estimator: "regression".into(),
+            mechanism: mechanism.into(),
+            estimator: estimator.into(),
             ..self.clone()
         }
     }
@@ -77,9 +85,9 @@ pub struct Statistics {
     pub failures: usize,
     pub rmse: Measured,
     pub bias: Measured,
-    /// Share of intervals that hold the target.
+    /// Share of intervals that hold the target; NaN where there are none at all.
     pub coverage: Measured,
-    /// Median width.
+    /// Median width; NaN where there are no intervals at all.
     pub width: Measured,
     /// Mean total variation of the synthetic tables' marginals of one and of two columns; NaN where there are none.
     pub fidelity: [Measured; 2],
@@ -135,49 +143,57 @@ fn cell(record: &Record) -> Cell {
 }
 
 fn statistics(group: &[&Record]) -> Statistics {
-    let valid: Vec<&&Record> = group
-        .iter()
-        .filter(|record| record.failure.is_empty())
-        .collect();
-    let r = valid.len() as f64;
-    let errors: Vec<f64> = valid
-        .iter()
-        .map(|record| record.estimate - record.truth)
-        .collect();
-    let squares: Vec<f64> = errors.iter().map(|error| error * error).collect();
+    let (valid, failed): (Vec<&Record>, Vec<&Record>) =
+        group.iter().partition(|record| record.failure.is_empty());
+    let repetitions = by_repetition(&valid);
+    let r = repetitions.len() as f64;
+    let averaged = |of: &dyn Fn(&Record) -> f64| -> Vec<f64> {
+        let average =
+            |rows: &Vec<&Record>| mean(&rows.iter().map(|row| of(row)).collect::<Vec<_>>());
+        repetitions.values().map(average).collect()
+    };
+    let squares = averaged(&|row| (row.estimate - row.truth).powi(2));
     let rmse = mean(&squares).sqrt();
-    let covered = valid
-        .iter()
-        .filter(|record| (record.interval[0]..=record.interval[1]).contains(&record.truth))
-        .count() as f64
-        / r;
-    let mut widths: Vec<f64> = valid
-        .iter()
-        .map(|r| r.interval[1] - r.interval[0])
-        .collect();
+    let has_intervals = valid.iter().any(|row| !row.interval[0].is_nan());
+    let of_intervals = |values: Vec<f64>| if has_intervals { values } else { vec![] };
+    let held = of_intervals(averaged(&|row| {
+        let [lower, upper] = row.interval;
+        f64::from(u8::from((lower..=upper).contains(&row.truth)))
+    }));
+    let mut widths = of_intervals(averaged(&|row| row.interval[1] - row.interval[0]));
     widths.sort_by(f64::total_cmp);
-    let truths = valid.iter().map(|record| record.truth);
+    let covered = mean(&held);
     let seconds: Vec<f64> = group.iter().map(|record| record.seconds).collect();
     Statistics {
-        repetitions: valid.len(),
-        failures: group.len() - valid.len(),
+        repetitions: repetitions.len(),
+        failures: by_repetition(&failed).len(),
         rmse: Measured {
             value: rmse,
             error: standard_deviation(&squares) / (2.0 * rmse * r.sqrt()),
         },
-        bias: mean_of(&errors),
-        coverage: Measured {
-            value: covered,
-            error: (covered * (1.0 - covered) / r).sqrt(),
+        bias: mean_of(&averaged(&|row| row.estimate - row.truth)),
+        coverage: if valid.len() > repetitions.len() {
+            mean_of(&held)
+        } else {
+            Measured {
+                value: covered,
+                error: (covered * (1.0 - covered) / r).sqrt(),
+            }
         },
         width: median(&widths),
-        fidelity: [0, 1].map(|ways| {
-            let values: Vec<f64> = valid.iter().map(|record| record.fidelity[ways]).collect();
-            mean_of(&values)
-        }),
-        zero: mean(&truths.map(|truth| truth * truth).collect::<Vec<_>>()).sqrt(),
+        fidelity: [0, 1].map(|ways| mean_of(&averaged(&|row| row.fidelity[ways]))),
+        zero: mean(&averaged(&|row| row.truth * row.truth)).sqrt(),
         seconds: mean(&seconds),
     }
+}
+
+/// The rows of each repetition.
+fn by_repetition<'a>(rows: &[&'a Record]) -> BTreeMap<usize, Vec<&'a Record>> {
+    let mut repetitions: BTreeMap<usize, Vec<&Record>> = BTreeMap::new();
+    for &row in rows {
+        repetitions.entry(row.key.repetition).or_default().push(row);
+    }
+    repetitions
 }
 
 fn mean(values: &[f64]) -> f64 {
@@ -260,6 +276,44 @@ mod tests {
         assert_eq!(found.coverage.value, 0.75);
         assert_eq!(found.width.value, 2.0);
         assert_eq!(found.zero, 1.0);
+    }
+
+    /// Two units per repetition: what is averaged over them is what varies.
+    #[test]
+    fn rows_of_a_repetition_are_averaged_first() {
+        let records = [
+            record(0, 2.0, 1.5),
+            record(0, 4.0, 0.5),
+            record(1, 1.0, 1.0),
+            record(1, 1.0, 3.0),
+        ];
+        let cells = cells(&records);
+        let found = cells.first_key_value().unwrap().1;
+        // Errors 1, 3 and 0, 0: squares 5 and 0 on average.
+        assert_eq!(found.repetitions, 2);
+        assert_eq!(
+            found.bias,
+            Measured {
+                value: 1.0,
+                error: 1.0
+            }
+        );
+        assert!((found.rmse.value - 2.5f64.sqrt()).abs() < 1e-12);
+        assert!((found.rmse.error - 2.5 / (2.0 * 2.5f64.sqrt())).abs() < 1e-12);
+        // Half of the first's intervals hold the target, both of the second's; widths 2 and 4 on average.
+        assert_eq!(found.coverage.value, 0.75);
+        assert!((found.coverage.error - 0.25).abs() < 1e-12);
+        assert_eq!(found.width.value, 3.0);
+    }
+
+    #[test]
+    fn no_interval_is_not_an_interval_that_misses() {
+        let mut without = record(0, 1.0, f64::NAN);
+        let found = |records: &[Record]| *cells(records).first_key_value().unwrap().1;
+        assert!(found(&[without.clone()]).coverage.value.is_nan());
+        // Beside others it is one that is lacking.
+        without.key.repetition = 1;
+        assert_eq!(found(&[without, record(0, 1.0, 1.0)]).coverage.value, 0.5);
     }
 
     /// The errors themselves: over 400 studies of 100 normal estimates the spread of RMSE, bias and

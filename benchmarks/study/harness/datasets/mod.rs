@@ -62,7 +62,11 @@ pub fn load(name: &str, data: &Path) -> Result<Population> {
             simulated::population(outcome, simulated::Recipe::tuning_strong())
         }
         ["tuning", outcome] => simulated::population(outcome, simulated::Recipe::tuning()),
-        _ => bail!("there is no dataset {name:?}; there are {NAMES}"),
+        _ => bail!(
+            "there is no dataset {name:?}; there are {NAMES}; {}; {}",
+            super::panel::NAMES,
+            super::cate::NAMES
+        ),
     };
     let mut population = population.with_context(|| format!("dataset {name}"))?;
     population.name = name.into();

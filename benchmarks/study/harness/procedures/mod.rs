@@ -114,6 +114,8 @@ pub struct Settings {
     pub draws: usize,
     /// The only estimators that are wanted; empty for all.
     pub estimators: Vec<String>,
+    /// On panels, the repetitions whose intervals are computed.
+    pub interval_repetitions: usize,
 }
 
 impl Settings {
@@ -145,10 +147,6 @@ pub fn named(name: &str) -> Result<Box<dyn Procedure>> {
     let mut parts = name.split('+');
     let base = parts.next().unwrap_or_default();
     let settings: Vec<&str> = parts.collect();
-    ensure!(
-        !name.contains(','),
-        "{name:?}: a comma would part the fields of the results"
-    );
     let has_settings = !["floor", "star", "noisy-difference"].contains(&base);
     ensure!(
         settings.is_empty() || has_settings,

@@ -1,19 +1,16 @@
 //! Factor models: levels about 100, as logarithms three random walks with loadings of each unit's own, and noise.
 
-use super::data::Units;
+use super::units::Units;
 use rand::SeedableRng;
 use rand::rngs::SmallRng;
 use rand_distr::{Distribution, StandardNormal};
-
-/// Further paths of the factors.
-pub const DRAWS: u64 = 8;
 
 const PERIODS: usize = 40;
 const PRE_PERIODS: usize = 28;
 /// The deviations of the factors' steps.
 const STEPS: [f64; 3] = [0.04, 0.03, 0.03];
-/// The units that take the target's part.
-const TARGETS: usize = 40;
+/// The number of units that take the target's part.
+pub const TARGETS: usize = 40;
 
 /// The path of the three common factors that the figures to reach are about: random walks with steps of .04, .03 and .03,
 /// drawn once (numpy 2, seed 7). One path decides a panel's figures, so other paths are drawn beside it.
@@ -62,12 +59,7 @@ const FACTORS: [[f64; 3]; 40] = [
 
 /// So many donors on the path that the figures to reach are about.
 pub fn on_the_path_to_reach(donors: usize) -> Units {
-    units(
-        donors,
-        &FACTORS,
-        format!("factor{donors}"),
-        7 + donors as u64,
-    )
+    units(donors, &FACTORS, 7 + donors as u64)
 }
 
 /// So many donors on another path.
@@ -82,10 +74,10 @@ pub fn on_a_path_of_its_own(donors: usize, draw: u64) -> Units {
             level
         })
         .collect();
-    units(donors, &path, format!("factor{donors}-{draw}"), 2000 + draw)
+    units(donors, &path, 2000 + draw)
 }
 
-fn units(donors: usize, path: &[[f64; 3]], name: String, seed: u64) -> Units {
+fn units(donors: usize, path: &[[f64; 3]], seed: u64) -> Units {
     let mut rng = SmallRng::seed_from_u64(seed);
     let mut row = || -> Vec<f64> {
         let base = 0.3 * normal(&mut rng);
@@ -102,7 +94,6 @@ fn units(donors: usize, path: &[[f64; 3]], name: String, seed: u64) -> Units {
     };
     let rows = (0..=donors).map(|_| row()).collect();
     Units {
-        name,
         bounds: [5.0, 2000.0],
         season: None,
         pre_periods: PRE_PERIODS,

@@ -120,6 +120,11 @@ pub struct Sample {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Setup(pub char);
 
+impl Setup {
+    /// All of them.
+    pub const ALL: [Setup; 5] = [Setup('A'), Setup('B'), Setup('C'), Setup('D'), Setup('E')];
+}
+
 /// A record's covariates, probability of treatment, outcome without treatment and effect.
 struct Draw {
     x: [f64; COVARIATES],

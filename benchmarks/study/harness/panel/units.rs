@@ -1,10 +1,17 @@
-//! The panels of the placebo table.
+//! The panels of the placebo study.
 
+use super::super::source::DataFile;
+use super::factors;
+use anyhow::{Context, Result, bail};
 use std::collections::BTreeMap;
+use std::path::Path;
+
+/// What a name may be, for messages.
+pub const NAMES: &str = "panel-prop99, panel-german, panel-texas, panel-geolift, panel-walmart, panel-factor600, \
+    panel-factor3000, and panel-factor600-K and panel-factor3000-K (K from 0, paths of their own)";
 
 /// Untreated units over periods.
 pub struct Units {
-    pub name: String,
     /// Public bounds.
     pub bounds: [f64; 2],
     pub season: Option<usize>,
@@ -76,40 +83,42 @@ const SOURCES: [Source; 5] = [
     ),
 ];
 
-/// All panels that are present.
-pub fn panels() -> Vec<Units> {
-    let mut panels = Vec::new();
-    if let Some(folder) = std::env::var_os("DPCAUSAL_DATA") {
-        for source in SOURCES {
-            let path = std::path::Path::new(&folder).join("panel").join(source.1);
-            match std::fs::read_to_string(&path) {
-                Ok(text) => panels.push(read(source, &text)),
-                Err(error) => eprintln!("skipped {}: {error}", path.display()),
-            }
-        }
+/// The panel of a dataset's name.
+///
+/// # Errors
+/// Where there is no such name, or its data are not in the folder.
+pub fn named(name: &str, data: &Path) -> Result<Units> {
+    let name = name.strip_prefix("panel-").unwrap_or(name);
+    if let Some(model) = name.strip_prefix("factor") {
+        let number = |text: &str| text.parse::<usize>().ok();
+        let (donors, draw) = model
+            .split_once('-')
+            .map_or((model, None), |(n, k)| (n, Some(k)));
+        let donors = number(donors).filter(|donors| *donors >= factors::TARGETS);
+        return match (donors, draw, draw.and_then(number)) {
+            (Some(donors), None, _) => Ok(factors::on_the_path_to_reach(donors)),
+            (Some(donors), _, Some(draw)) => Ok(factors::on_a_path_of_its_own(donors, draw as u64)),
+            _ => bail!("there is no panel {name:?}; there are {NAMES}"),
+        };
     }
-    for n in [600, 3000] {
-        panels.push(super::factors::on_the_path_to_reach(n));
-    }
-    for draw in 0..super::factors::DRAWS {
-        panels.push(super::factors::on_a_path_of_its_own(600, draw));
-    }
-    panels
+    let source = SOURCES.iter().find(|source| source.0 == name);
+    let source =
+        source.with_context(|| format!("there is no panel {name:?}; there are {NAMES}"))?;
+    read(*source, data)
 }
 
 /// Units without the treated one and without units that lack a period or lie below the bounds.
-fn read((name, _, columns, treated, pre_periods, bounds): Source, text: &str) -> Units {
-    let mut lines = text.lines();
-    let header: Vec<&str> = lines.next().unwrap_or_default().split(',').collect();
-    let at = columns.map(|column| header.iter().position(|h| *h == column).expect("a column"));
-    let mut units: BTreeMap<&str, BTreeMap<&str, f64>> = BTreeMap::new();
-    for line in lines {
-        let cells: Vec<&str> = line.split(',').collect();
-        if let Ok(value) = cells[at[2]].parse::<f64>() {
-            units
-                .entry(cells[at[0]])
-                .or_default()
-                .insert(cells[at[1]], value);
+fn read(source: Source, data: &Path) -> Result<Units> {
+    let (name, file, columns, treated, pre_periods, bounds) = source;
+    let file = DataFile::read(&data.join("panel").join(file))?;
+    let text = |cell: &str| Some(cell.to_owned());
+    let names = file.column(columns[0], text)?;
+    let times = file.column(columns[1], text)?;
+    let values = file.column(columns[2], |cell| Some(cell.parse::<f64>().ok()))?;
+    let mut units: BTreeMap<String, BTreeMap<String, f64>> = BTreeMap::new();
+    for ((unit, time), value) in names.into_iter().zip(times).zip(values) {
+        if let Some(value) = value {
+            units.entry(unit).or_default().insert(time, value);
         }
     }
     units.remove(treated);
@@ -117,7 +126,7 @@ fn read((name, _, columns, treated, pre_periods, bounds): Source, text: &str) ->
     units.retain(|_, series| {
         series.len() == periods && series.values().all(|&value| value > bounds[0].min(50.0))
     });
-    let is_target = |unit: &&str| {
+    let is_target = |unit: &String| {
         name != "walmart"
             || unit
                 .parse()
@@ -128,8 +137,7 @@ fn read((name, _, columns, treated, pre_periods, bounds): Source, text: &str) ->
         .filter(|&(_, unit)| is_target(unit))
         .map(|(i, _)| i)
         .collect();
-    Units {
-        name: name.into(),
+    Ok(Units {
         bounds,
         season: (name == "geolift").then_some(7),
         pre_periods,
@@ -138,5 +146,5 @@ fn read((name, _, columns, treated, pre_periods, bounds): Source, text: &str) ->
             .map(|series| series.into_values().collect())
             .collect(),
         targets,
-    }
+    })
 }
