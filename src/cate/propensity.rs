@@ -4,6 +4,10 @@
 //! `alpha`, shrunk by the [grid prior](super::prior). The index `u = (phi - mean)' alpha / sd` is taken as standard
 //! normal and `P(T = 1 | u) = expit(a + b u)` such that its mean is `p` and its covariance with `u` is the index's
 //! standard deviation: a logistic curve with the measured moments.
+//!
+//! The slopes are shrunk, so the curve is flatter than the truth. One with the posterior mean of the index's square in
+//! the place of the square of its mean is steeper, and no better: at 2,000 records and epsilon 1, on twelve populations
+//! (ten repetitions of a prototype), .75 (setup C) to 1.26 times (setup B) the error and 1.00 in the geometric mean.
 
 use super::CateError;
 use super::basis::Basis;
