@@ -1,86 +1,95 @@
-//! `balance`: the donors' mean error as in [`index`](super::index), with weights that balance the past.
+//! `balance`: the error of donors like the target, about the forecast rule of [`index`](super::index).
 //!
 //! # The estimator
 //! A donor's past, as deviations `l - base` from the forecast's bases, has public features `a_i`: its coordinates in the
 //! first eight eigenvectors of the covariance that the target's model gives such deviations, each divided by the fourth
 //! root of its eigenvalue, all scaled to a typical length of one. Its error from the intervention on is
-//! `b_i = Sigma^(-1/4) e_i / rho`, of typical length one too. Weights `w_i = 1 + a_i' theta` with `theta` chosen such
-//! that the weighted mean of the `a_i` is the target's own `a_y` give the mean error of donors like the target.
+//! `b_i = Sigma^(-1/4) e_i / rho`, of typical length one too. The regression of the `b_i` on the `a_i`, at the target's own
+//! `a_y`, is the mean of the `b_i` with weights `1 + (a_i - mean)' theta` that balance the past: those under which the
+//! weighted mean of the `a_i` is `a_y`. So weights need not be released, nor rows be looked at again once they are chosen;
+//! moments are enough.
 //!
-//! # Three Gaussian measurements, with .30, .15 and .55 of the squared parameter
+//! # Three Gaussian measurements, with .2, .4 and .4 of the squared parameter
 //! | measured | per donor | sensitivity in Euclid's norm |
 //! |---|---|---|
-//! | `means` | `a_i` and `b_i`, each clipped to 2.5 | `2 sqrt(2) 2.5` |
-//! | `spread` | `a a'`, with `a = a_i - mean` clipped to .7 | `sqrt(2) .7^2`, Frobenius |
-//! | `balanced mean` | `clip(1 + a' theta, -t, t)` times `b_i - mean` clipped to 1 | `2 t` |
+//! | `means` | `(a, b + c)`, together clipped to the length `C` | `2 C` |
+//! | `moments`, twice | `(u u', v u', v / 2)` of `u = f (a - mean) / A` and `v = f r / B` | `sqrt(5.5)` |
+//!
+//! `C` is the largest up to 4 at which the noise of a coordinate's mean stays below .07, and 2 at least. `c` is the forecast's drift in the coordinates of `b`, so that a donor that does not move has a vector of zeros. `r` is
+//! the residual of `b` from what the earlier measurements say of the regression, and `f = min(1, A / |a - mean|, B / |r|)`; `A =
+//! .5`, and `B = .7` the first time and `.5` the second, when residuals are smaller. Matrices `u u'` are symmetric:
+//! entries on the diagonal and `sqrt(2)` times those above it, whose length is the Frobenius norm.
+//!
+//! **Why one factor.** A donor that is clipped still has `v` and `u` in the relation that `r` and `a` have: the clip changes
+//! how much a donor counts and not what it says. Clips of their own for `a` and `b` bend the regression, whatever the budget.
 //!
 //! All are sums over donors, divided by `n` afterwards. **Adjacency.** One donor's whole row is replaced; the target and
-//! `n` are public. **Sensitivity.** A contribution and its replacement are at most twice its length apart; two matrices
-//! `a a'` and `c c'` have squared distance `|a|^4 + |c|^4 - 2 (a'c)^2 <= 2 .7^4`. What later measurements take from
-//! earlier ones, the two means, `theta` and `t`, is released by then. **Charge.** `mu^2` in the parts named.
+//! `n` are public. **Sensitivity.** A mean's contribution and its replacement are at most twice its length apart. Of moments
+//! with `|u|, |v| <= 1` and a replacement's `u~`, `v~`, let `p = u'u~` and `q = v'v~`, both within `[-1, 1]`. Then
 //!
-//! The released mean of the past is shrunk towards the target's own `a_y` first, as far as its noise explains their distance:
-//! weights that would balance noise stay equal, and the answer is then that of [`index`](super::index).
+//! ```text
+//! |u u' - u~ u~'|^2 + |v u' - v~ u~'|^2 + |v - v~|^2 / 4  <=  (2 - 2 p^2) + (2 - 2 p q) + (2 - 2 q) / 4,
+//! ```
 //!
-//! `theta` solves the noisy, ridged equations in the directions of the spread that stand out of its noise; the ridge is
-//! the least of a public sequence that keeps the root mean square `omega` of `a' theta` so small that a clip of `1 +
-//! omega` leaves the last measurement's noise at .3 of the errors' own scale; where there is room, the clip is `t = 1 + 2 omega`.
+//! linear in `q`: at `q = -1` it is `5 + 2 p - 2 p^2`, at most 5.5 at `p = 1/2`; at `q = 1` it is `4 - 2 p - 2 p^2`, at most 4.5. So
+//! 5.5 is the largest, attained by unit vectors at an angle of 60 degrees with opposite residuals. What later measurements
+//! take from earlier ones is released by then. **Charge.** `mu^2` in the parts named.
+//!
+//! # After the noise
+//! The regression's normal [posterior] under a prior from the target's own model: slopes whose noise is large stay near
+//! zero, and the answer is then that of [`index`](super::index) with Gaussian noise. The privacy error is the posterior's: by
+//! noise, and by what the prior holds back because of it.
 
 mod features;
+mod posterior;
 mod questions;
 
 use super::PanelError;
 use super::channel::{Channel, Rounding, Share};
 use super::control::{Control, NoiseTerm, PathScale};
-use super::linear::{Spectrum, dot, times};
 use super::method::{Method, Setting};
 use crate::privacy::{Accountant, Confidential, NoiseSource, Norm};
-use crate::release::PanelMeasurement;
+use crate::release::{NoiseLaw, PanelMeasurement};
 use crate::schema::PanelSchema;
 use crate::table::DonorRows;
 use faer::Mat;
-use features::{Features, PRIOR};
+use features::Features;
+use posterior::{Moments, Posterior, Prediction};
 use questions::{
-    ERROR_CLIP, MEANS_CLIP, PAST_CLIP, Question, sum_of_balanced, sum_of_means, sum_of_spreads,
+    Clip, MOMENTS_SENSITIVITY_SQUARED, MeansQuestion, MomentsQuestion, cells_of_moments,
+    sum_of_means, sum_of_moments,
 };
 
-/// The parts of the three measurements.
-const PARTS: [f64; 3] = [0.30, 0.15, 0.55];
-/// The last measurement's noise, as a part of the errors' scale, that weights may grow to.
-const NOISE_PART: f64 = 0.3;
-/// Weights that depart from one by more than so many root mean squares are clipped
-/// where that noise leaves room for it; else by one.
-const WEIGHT_CLIP: f64 = 2.0;
-/// Root mean squares below this are not worth any weights.
-const LEAST_OMEGA: f64 = 0.05;
-/// The ridge's sequence.
-const LEAST_RIDGE: f64 = 0.001;
-const RIDGE_STEP: f64 = 1.3;
-const RIDGE_STEPS: i32 = 50;
+/// The parts of the measurements.
+const MEANS_PART: f64 = 0.2;
+const MOMENTS_PART: f64 = 0.4;
+/// The means' clip: the largest that keeps their noise below this, in typical lengths, between these.
+const MEANS_NOISE: f64 = 0.07;
+const MEANS_CLIPS: [f64; 2] = [2.0, 4.0];
+/// The clips of the first moments and of the second.
+const CLIPS: [Clip; 2] = [
+    Clip {
+        past: 0.5,
+        residual: 0.7,
+    },
+    Clip {
+        past: 0.5,
+        residual: 0.5,
+    },
+];
 
 const MEANS: &str = "means";
-const SPREAD: &str = "spread";
-const BALANCED: &str = "balanced mean";
+const MOMENTS: [&str; 2] = ["moments", "moments of residuals"];
 
 /// The method for one target.
 pub struct Balance<'a> {
     schema: &'a PanelSchema,
     features: Features,
     donors: usize,
-    means: Channel,
-    spread: Channel,
-    /// The last part of the squared parameter.
-    last: f64,
-}
-
-/// What is known once the first two measurements are released.
-struct Weights {
-    past_mean: Vec<f64>,
-    error_mean: Vec<f64>,
-    theta: Vec<f64>,
-    /// The weights' clip, `t`.
+    /// The means' clip.
     clip: f64,
-    channel: Channel,
+    means: Channel,
+    moments: Channel,
 }
 
 impl<'a> Balance<'a> {
@@ -95,162 +104,110 @@ impl<'a> Balance<'a> {
             ));
         };
         let features = Features::new(setting);
-        let cells = features.order() + features.periods();
+        let (order, periods) = (features.order(), features.periods());
+        let clip = means_clip(MEANS_PART * mu_squared, setting.donors());
         let means = Channel::new(
-            Share::Gaussian(PARTS[0] * mu_squared),
+            Share::Gaussian(MEANS_PART * mu_squared),
             Norm::L2,
-            cells,
-            2.0 * std::f64::consts::SQRT_2 * MEANS_CLIP,
+            order + periods,
+            2.0 * clip,
             Rounding::Sum,
         )?;
-        let spread = Channel::symmetric(
-            PARTS[1] * mu_squared,
-            features.order(),
-            std::f64::consts::SQRT_2 * PAST_CLIP * PAST_CLIP,
+        let moments = Channel::new(
+            Share::Gaussian(MOMENTS_PART * mu_squared),
+            Norm::L2,
+            cells_of_moments(order, periods),
+            MOMENTS_SENSITIVITY_SQUARED.sqrt(),
+            Rounding::Nearest,
         )?;
         Ok(Balance {
             schema: setting.schema,
             features,
             donors: setting.donors(),
+            clip,
             means,
-            spread,
-            last: PARTS[2] * mu_squared,
+            moments,
         })
     }
 
-    /// The last channel, for weights up to `clip`.
-    fn last_channel(&self, clip: f64) -> Result<Channel, PanelError> {
-        Channel::new(
-            Share::Gaussian(self.last),
-            Norm::L2,
-            self.features.periods(),
-            2.0 * clip * ERROR_CLIP,
-            Rounding::Sum,
-        )
-    }
-
-    /// Splits the means into those of the past and of the errors, shrunk.
-    fn centres(&self, means: &PanelMeasurement) -> (Vec<f64>, Vec<f64>) {
+    /// What the means say.
+    fn first(&self, means: &PanelMeasurement) -> Posterior {
         let n = self.donors as f64;
         let numbers: Vec<f64> = means.numbers().iter().map(|sum| sum / n).collect();
         let (past, errors) = numbers.split_at(self.features.order());
+        let drift = &self.features.drift;
+        let errors: Vec<f64> = errors.iter().zip(drift).map(|(b, c)| b - c).collect();
         let noise = (means.noise_scale() / n).powi(2);
-        let gains = self.features.gains(noise);
-        (
-            shrunk_towards(&self.features.target, past, noise),
-            gains.iter().zip(errors).map(|(g, e)| g * e).collect(),
-        )
+        Posterior::new(&self.features.variances, past.to_vec(), &errors, noise)
     }
 
-    /// The weights' direction, from the released means and spread alone.
-    fn weights(
-        &self,
-        means: &PanelMeasurement,
-        spread: &PanelMeasurement,
-    ) -> Result<Weights, PanelError> {
+    /// What the moments of one pass add.
+    fn learn(&self, known: &mut Posterior, pass: usize, moments: &PanelMeasurement) {
+        let (order, periods) = (self.features.order(), self.features.periods());
         let n = self.donors as f64;
-        let order = self.features.order();
-        let (past_mean, error_mean) = self.centres(means);
-        let numbers = spread.numbers();
-        let at = |i: usize, j: usize| {
-            let (i, j) = (i.min(j), i.max(j));
-            numbers[i * order - i * (i + 1) / 2 + j] / n
-        };
-        let matrix = Mat::from_fn(order, order, at);
-        let spectrum = Spectrum::new(matrix.as_ref());
-        let away: Vec<f64> = self
-            .features
-            .target
-            .iter()
-            .zip(&past_mean)
-            .map(|(y, m)| y - m)
-            .collect();
-        let away = spectrum.coordinates(&away);
-        let noise = spread.noise_scale() / n * (2.0 * order as f64).sqrt();
-        let kept: Vec<usize> = (0..order).filter(|&k| spectrum.values[k] > noise).collect();
-        let largest = self.largest_clip()?;
-        let (theta, omega) = self.direction(&spectrum, &away, &kept, (noise, largest - 1.0));
-        let clip = (1.0 + WEIGHT_CLIP * omega).min(largest);
-        Ok(Weights {
-            past_mean,
-            error_mean,
-            theta,
-            clip,
-            channel: self.last_channel(clip)?,
-        })
+        let noise = moments.noise_scale() / n;
+        let moments = Moments::new(&moments.numbers(), n, order, periods);
+        known.learn(&moments, CLIPS[pass], noise);
     }
 
-    /// The clip that leaves the last measurement's noise at its limit; one at least.
-    fn largest_clip(&self) -> Result<f64, PanelError> {
-        let unit = self.last_channel(1.0)?.scale() / self.donors as f64;
-        let typical = 1.0 / (self.features.periods() as f64).sqrt();
-        Ok((NOISE_PART * typical / unit).max(1.0))
-    }
-
-    /// `theta` and the root mean square of the weights' departures from one, which is at most `most`.
-    fn direction(
-        &self,
-        spectrum: &Spectrum,
-        away: &[f64],
-        kept: &[usize],
-        (noise, most): (f64, f64),
-    ) -> (Vec<f64>, f64) {
-        let order = self.features.order();
-        if kept.is_empty() || most <= LEAST_OMEGA {
-            return (vec![0.0; order], 0.0);
+    /// The question of one pass.
+    fn question<'q>(&'q self, known: &'q Posterior, pass: usize) -> MomentsQuestion<'q> {
+        MomentsQuestion {
+            schema: self.schema,
+            features: &self.features,
+            known,
+            clip: CLIPS[pass],
+            lattice: self.moments.lattice(),
         }
-        let mut step = 0;
-        let (parts, omega) = loop {
-            let ridge = noise.max(LEAST_RIDGE) * RIDGE_STEP.powi(step);
-            let part = |&k: &usize| away[k] / (spectrum.values[k] + ridge);
-            let parts: Vec<f64> = kept.iter().map(part).collect();
-            let squares = parts
-                .iter()
-                .zip(kept)
-                .map(|(p, &k)| p * p * spectrum.values[k]);
-            let omega = squares.sum::<f64>().sqrt();
-            step += 1;
-            if omega <= most || step == RIDGE_STEPS {
-                break (parts, omega);
-            }
+    }
+
+    fn means_question(&self) -> MeansQuestion<'_> {
+        MeansQuestion {
+            schema: self.schema,
+            features: &self.features,
+            clip: self.clip,
+            lattice: self.means.lattice(),
+        }
+    }
+
+    /// The variance of a prediction at a typical distance, where the clipped past has no main direction.
+    fn expected(&self) -> Prediction {
+        let (order, periods) = (self.features.order(), self.features.periods());
+        let n = self.donors as f64;
+        let means = (self.means.scale() / n).powi(2);
+        let nothing = vec![0.0; periods];
+        let centre = vec![0.0; order];
+        let mut known = Posterior::new(&self.features.variances, centre, &nothing, means);
+        let typical = Moments {
+            past: Mat::from_fn(order, order, |i, j| {
+                f64::from(u8::from(i == j)) / order as f64
+            }),
+            cross: vec![vec![0.0; order]; periods],
+            mean: nothing,
         };
-        let theta = |i: usize| -> f64 {
-            kept.iter()
-                .zip(&parts)
-                .map(|(&k, part)| spectrum.vectors[(i, k)] * part)
-                .sum()
-        };
-        ((0..order).map(theta).collect(), omega)
+        for clip in CLIPS {
+            known.learn(&typical, clip, self.moments.scale() / n);
+        }
+        // Two units of length one each, at right angles.
+        known.predict(&vec![(2.0 / order as f64).sqrt(); order])
     }
 }
 
-/// A released mean shrunk towards `centre` by James and Stein's positive-part factor for noise of this variance per
-/// coordinate: what of the distance the noise explains asks for no weights.
-fn shrunk_towards(centre: &[f64], mean: &[f64], noise_variance: f64) -> Vec<f64> {
-    let away: Vec<f64> = mean.iter().zip(centre).map(|(m, c)| m - c).collect();
-    let of_noise = mean.len() as f64 * noise_variance / dot(&away, &away);
-    // No distance at all is none to shrink.
-    let kept = if of_noise < 1.0 { 1.0 - of_noise } else { 0.0 };
-    centre.iter().zip(away).map(|(c, a)| c + kept * a).collect()
+/// The clip of the means, from public numbers.
+fn means_clip(mu_squared: f64, donors: usize) -> f64 {
+    let noise_of_one = 2.0 / (donors as f64 * mu_squared.sqrt());
+    (MEANS_NOISE / noise_of_one).clamp(MEANS_CLIPS[0], MEANS_CLIPS[1])
 }
 
 impl Method for Balance<'_> {
     fn channels(&self) -> Vec<(&'static str, usize, Channel)> {
         let (order, periods) = (self.features.order(), self.features.periods());
-        let mut channels = vec![
+        let cells = cells_of_moments(order, periods);
+        vec![
             (MEANS, order + periods, self.means),
-            (SPREAD, order * (order + 1) / 2, self.spread),
-        ];
-        // Its charge does not depend on the weights, which scale noise and sensitivity alike.
-        if let Ok(last) = self.last_channel(1.0) {
-            channels.push((BALANCED, periods, last));
-        }
-        channels
-    }
-
-    fn cost(&self) -> crate::privacy::Cost {
-        let first = self.means.cost().plus(&self.spread.cost());
-        first.plus(&super::division::cost_of(Share::Gaussian(self.last)))
+            (MOMENTS[0], cells, self.moments),
+            (MOMENTS[1], cells, self.moments),
+        ]
     }
 
     fn measure(
@@ -259,104 +216,69 @@ impl Method for Balance<'_> {
         accountant: &mut Accountant,
         noise: &mut NoiseSource,
     ) -> Result<Vec<PanelMeasurement>, PanelError> {
-        let question = |lattice| Question {
-            schema: self.schema,
-            features: &self.features,
-            past_mean: &[],
-            error_mean: &[],
-            theta: &[],
-            clip: 1.0,
-            lattice,
-        };
-        let exact = donors.ask(&question(self.means.lattice()), sum_of_means);
-        let means = self.means.release(MEANS, exact, 0, accountant, noise)?;
-        let (past_mean, _) = self.centres(&means);
-        let second = Question {
-            past_mean: &past_mean,
-            ..question(self.spread.lattice())
-        };
-        let exact = donors.ask(&second, sum_of_spreads);
-        let order = self.features.order();
-        let spread = self
-            .spread
-            .release(SPREAD, exact, order, accountant, noise)?;
-        let weights = self.weights(&means, &spread)?;
-        let third = Question {
-            past_mean: &weights.past_mean,
-            error_mean: &weights.error_mean,
-            theta: &weights.theta,
-            clip: weights.clip,
-            ..question(weights.channel.lattice())
-        };
-        let exact = donors.ask(&third, sum_of_balanced);
-        let balanced = weights
-            .channel
-            .release(BALANCED, exact, 0, accountant, noise)?;
-        Ok(vec![means, spread, balanced])
+        let exact = donors.ask(&self.means_question(), sum_of_means);
+        let means = self.means.release(MEANS, exact, accountant, noise)?;
+        let mut known = self.first(&means);
+        let mut measured = vec![means];
+        for (pass, name) in MOMENTS.into_iter().enumerate() {
+            let exact = donors.ask(&self.question(&known, pass), sum_of_moments);
+            let moments = self.moments.release(name, exact, accountant, noise)?;
+            self.learn(&mut known, pass, &moments);
+            measured.push(moments);
+        }
+        Ok(measured)
     }
 
     fn control(&self, measurements: &[PanelMeasurement]) -> Result<Control, PanelError> {
         let (order, periods) = (self.features.order(), self.features.periods());
-        let [means, spread, balanced] = super::method::expect(
+        let cells = cells_of_moments(order, periods);
+        let [means, first, second] = super::method::expect(
             measurements,
             [
                 (MEANS, order + periods),
-                (SPREAD, order * (order + 1) / 2),
-                (BALANCED, periods),
+                (MOMENTS[0], cells),
+                (MOMENTS[1], cells),
             ],
         )?;
-        let weights = self.weights(means, spread)?;
-        let n = self.donors as f64;
-        let gains = self.features.gains((balanced.noise_scale() / n).powi(2));
-        let spectrum = &self.features.forecast.spectrum;
-        // From shrunk coordinates back to the path.
-        let loadings = Mat::from_fn(periods, periods, |i, k| {
-            let back = spectrum.vectors[(i, k)] * spectrum.values[k].powf(0.25) * self.features.rho;
-            back * gains[k]
+        let mut known = self.first(means);
+        self.learn(&mut known, 0, first);
+        self.learn(&mut known, 1, second);
+        let prediction = known.predict(&self.features.target);
+        let to_path = self.features.to_path();
+        let common = super::linear::times(&to_path, &prediction.mean);
+        let forecast = &self.features.forecast;
+        let noise = Mat::from_fn(periods, periods, |i, k| {
+            to_path[(i, k)] * prediction.variance[k].sqrt()
         });
-        let total: Vec<f64> = weights
-            .error_mean
-            .iter()
-            .zip(balanced.numbers())
-            .map(|(mean, sum)| mean + sum / n)
-            .collect();
-        let common = times(&loadings, &total);
-        let held_back = gains.iter().zip(&spectrum.values);
-        let held_back = held_back.map(|(g, value)| (1.0 - g).powi(2) * PRIOR * value);
         Ok(Control {
-            path: self
-                .features
-                .forecast
+            path: forecast
                 .path
                 .iter()
                 .zip(common)
                 .map(|(f, c)| f + c)
                 .collect(),
             scale: PathScale::compared(self.schema),
-            noise: vec![NoiseTerm::of(balanced, loadings * faer::Scale(1.0 / n))],
-            held_back: Some(Spectrum {
-                values: held_back.collect(),
-                vectors: spectrum.vectors.clone(),
-            }),
-            departure: Some(spectrum.clone()),
+            noise: vec![NoiseTerm {
+                law: NoiseLaw::DiscreteGaussian,
+                scale: 1.0,
+                dimension: periods,
+                loadings: noise,
+            }],
+            // The posterior's variance holds it.
+            held_back: None,
+            departure: Some(forecast.spectrum.clone()),
             fit: None,
             is_worst_case: false,
         })
     }
 
     fn expected_deviation(&self) -> Vec<f64> {
-        // Weights up to those that the noise's limit allows.
-        let n = self.donors as f64;
-        let unit = self
-            .last_channel(1.0)
-            .map_or(0.0, |channel| channel.scale() / n);
-        let typical = 1.0 / (self.features.periods() as f64).sqrt();
-        let noise = unit.max(NOISE_PART * typical).powi(2);
-        let gains = self.features.gains(noise);
-        let spectrum = &self.features.forecast.spectrum;
-        let remains = spectrum.values.iter().zip(gains);
-        let remains = remains.map(|(value, g)| PRIOR * value * (1.0 - g));
-        spectrum.deviations(&remains.collect::<Vec<f64>>())
+        let expected = self.expected();
+        // Where noise drowns everything the answer is the forecast, which misses by no more than its own variance.
+        let remains = expected.variance.iter().zip(&self.features.variances);
+        let remains: Vec<f64> = remains.map(|(v, s)| v.min(*s)).collect();
+        let remains = self.features.spectrum_of(&remains);
+        self.features.forecast.spectrum.deviations(&remains.values)
     }
 }
 

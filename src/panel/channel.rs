@@ -11,7 +11,8 @@
 //!   or 1: once for rounding both answers by at most half a unit a coordinate, and once for the floating-point
 //!   error, which has to stay below half a unit, some 2^-31 of the noise's scale (ridge penalties that are too small for
 //!   that are refused). So rounding costs `2 e / 2^30` of
-//!   the noise's scale.
+//!   the noise's scale. So do sums whose sensitivity is less than twice a contribution's length: rounding each contribution
+//!   towards zero moves the difference of two by less than a unit a coordinate.
 //!
 //! Noise is added to integers, so what comes out is `x + k` with the law of `k` independent of `x`; there are no
 //! floating-point numbers whose last bits could tell the answer.
@@ -19,13 +20,16 @@
 use super::{PanelError, law};
 use crate::privacy::{
     Accountant, Adjacency, Confidential, Cost, GaussianMechanism, KNormMechanism, NoiseSource,
-    Norm, Sensitivity, SymmetricGaussianMechanism,
+    Norm, Sensitivity,
 };
 use crate::release::{NoiseLaw, PanelMeasurement};
 use crate::table::DonorRows;
 
 /// The scale of Gaussian noise, in lattice units: `2^30`, half way to the largest.
 const GAUSSIAN_SCALE_BITS: f64 = 30.0;
+
+/// More than the relative error of a length in floating point, and far less than a unit of a reach of 2^30.
+const ROUNDING_ERROR: f64 = 1e-11;
 
 /// A part of a budget.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -76,7 +80,6 @@ pub struct Channel {
 enum Noise {
     KNorm(Norm, KNormMechanism),
     Gaussian(GaussianMechanism),
-    Symmetric(SymmetricGaussianMechanism),
 }
 
 impl Channel {
@@ -125,33 +128,11 @@ impl Channel {
         }
     }
 
-    /// A channel for a sum of symmetric matrices of this order, one per donor, whose neighbouring values lie at most
-    /// `sensitivity` apart in the Frobenius norm; the upper triangle is released.
-    ///
-    /// # Errors
-    /// As [`Channel::new`].
-    pub fn symmetric(
-        mu_squared: f64,
-        order: usize,
-        sensitivity: f64,
-    ) -> Result<Channel, PanelError> {
-        // Every entry of either matrix is off by less than one unit.
-        let (bits, units) =
-            gaussian_lattice(sensitivity, mu_squared, order as f64, Rounding::Nearest);
-        let noise = SymmetricGaussianMechanism::new(l2_sensitivity(units)?, mu_squared)?;
-        Ok(Channel {
-            lattice_bits: bits,
-            sensitivity: units,
-            noise: Noise::Symmetric(noise),
-        })
-    }
-
     /// What a release costs.
     pub fn cost(&self) -> Cost {
         match &self.noise {
             Noise::KNorm(_, mechanism) => mechanism.cost(),
             Noise::Gaussian(mechanism) => mechanism.cost(),
-            Noise::Symmetric(mechanism) => mechanism.cost(),
         }
     }
 
@@ -161,7 +142,6 @@ impl Channel {
             Noise::KNorm(Norm::L2, _) => NoiseLaw::KNormL2,
             Noise::KNorm(Norm::LInfinity, _) => NoiseLaw::KNormLInfinity,
             Noise::Gaussian(_) => NoiseLaw::DiscreteGaussian,
-            Noise::Symmetric(_) => NoiseLaw::SymmetricDiscreteGaussian,
         }
     }
 
@@ -179,7 +159,6 @@ impl Channel {
         match &self.noise {
             Noise::KNorm(_, mechanism) => mechanism.scale(),
             Noise::Gaussian(mechanism) => mechanism.sigma(),
-            Noise::Symmetric(mechanism) => mechanism.sigma(),
         }
     }
 
@@ -204,10 +183,10 @@ impl Channel {
         accountant: &mut Accountant,
         noise: &mut NoiseSource,
     ) -> Result<PanelMeasurement, PanelError> {
-        self.release(name, donors.ask(question, answer), 0, accountant, noise)
+        self.release(name, donors.ask(question, answer), accountant, noise)
     }
 
-    /// Charges, adds noise, and writes down what came of it. Of symmetric matrices `order` is the order.
+    /// Charges, adds noise, and writes down what came of it.
     ///
     /// # Errors
     /// Where the charge exceeds the authorisation; nothing is drawn then.
@@ -215,14 +194,12 @@ impl Channel {
         &self,
         name: &str,
         exact: Confidential<Vec<i64>>,
-        order: usize,
         accountant: &mut Accountant,
         noise: &mut NoiseSource,
     ) -> Result<PanelMeasurement, PanelError> {
         let values = match &self.noise {
             Noise::KNorm(_, mechanism) => mechanism.release(exact, accountant, noise)?.values,
             Noise::Gaussian(mechanism) => mechanism.release(exact, accountant, noise)?.values,
-            Noise::Symmetric(mechanism) => mechanism.release(exact, order, accountant, noise)?,
         };
         Ok(PanelMeasurement {
             name: name.into(),
@@ -272,13 +249,25 @@ impl Lattice {
                 .iter_mut()
                 .for_each(|x| *x = (*x).clamp(-self.reach, self.reach));
         }
-        // Rounding lengthens nothing; a contribution that floating point left a little too long loses a unit a
-        // coordinate until it is short enough.
-        while !self.largest_coordinate && !self.is_short(&whole) {
-            whole.iter_mut().for_each(|x| *x -= x.signum());
+        if !self.largest_coordinate && !self.is_short(&whole) {
+            self.shorten(&mut whole);
         }
         for (sum, x) in sum.iter_mut().zip(whole) {
             *sum = sum.saturating_add(x);
+        }
+    }
+
+    /// Scales a contribution that is too long, by floating point or by its caller, down to the reach.
+    fn shorten(&self, whole: &mut [i64]) {
+        let square = |x: &i64| (*x as f64) * (*x as f64);
+        let length = whole.iter().map(square).sum::<f64>().sqrt();
+        let factor = self.reach as f64 / length * (1.0 - ROUNDING_ERROR);
+        whole
+            .iter_mut()
+            .for_each(|x| *x = (*x as f64 * factor) as i64);
+        // The allowance covers ten thousand coordinates and more; zero is always short.
+        if !self.is_short(whole) {
+            whole.fill(0);
         }
     }
 
@@ -299,11 +288,12 @@ impl Lattice {
         statistic.iter().map(round).collect()
     }
 
-    /// A donor's symmetric matrix, of which `entry` gives the entries, added by its upper triangle.
-    pub fn add_triangle(&self, sum: &mut [i64], order: usize, entry: impl Fn(usize, usize) -> f64) {
-        let cells = (0..order).flat_map(|i| (i..order).map(move |j| (i, j)));
-        for (sum, (i, j)) in sum.iter_mut().zip(cells) {
-            *sum = sum.saturating_add(self.truncated(entry(i, j)));
+    /// Adds a donor's part of a statistic whose sensitivity is less than twice its length: every coordinate is rounded
+    /// towards zero, which moves the difference of two donors by less than one unit a coordinate, as [`Rounding::Nearest`]
+    /// allows for.
+    pub fn add_truncated(&self, sum: &mut [i64], part: impl Iterator<Item = f64>) {
+        for (sum, x) in sum.iter_mut().zip(part) {
+            *sum = sum.saturating_add(self.truncated(x));
         }
     }
 }
@@ -328,6 +318,24 @@ mod tests {
                 for (whole, x) in sum.iter().zip(x) {
                     assert!((*whole as f64 - x * lattice.units).abs() < 3.0);
                 }
+            }
+        }
+    }
+
+    /// A contribution that is a million times too long keeps its direction and is cut at once.
+    #[test]
+    fn an_understated_reach_is_held_at_once() {
+        let share = Share::Gaussian(0.3);
+        let channel = Channel::new(share, Norm::L2, 3, 2.0 * 0.3, Rounding::Sum).unwrap();
+        let lattice = channel.lattice();
+        for size in [0.5, 3e5, 1e300] {
+            let mut sum = [0; 3];
+            lattice.add(&mut sum, &[0.6 * size, -0.8 * size, 0.0]);
+            assert!(lattice.is_short(&sum), "{size}");
+            let reach = lattice.reach as f64;
+            if size < 1e300 {
+                assert!((sum[0] as f64 - 0.6 * reach).abs() < 2.0, "{size}: {sum:?}");
+                assert!((sum[1] as f64 + 0.8 * reach).abs() < 2.0, "{size}: {sum:?}");
             }
         }
     }

@@ -71,7 +71,7 @@ pub trait FitMeasure {
     ) -> Result<PanelMeasurement, PanelError> {
         let channel = self.channel(share)?;
         let exact = self.ask(donors, channel.lattice());
-        channel.release(FIT, exact, 0, accountant, noise)
+        channel.release(FIT, exact, accountant, noise)
     }
 
     /// What was released.

@@ -10,7 +10,7 @@
 //! | method | what is released | noise |
 //! |---|---|---|
 //! | [`index`] | mean of the donors' errors about a public forecast rule | pure, K-norm |
-//! | [`balance`] | the same with weights that balance the past, in three steps | Gaussian |
+//! | [`balance`] | that of donors weighted to balance the past, by moments in three steps | Gaussian |
 //! | [`output`] | ridge weights with noise, then a [second stage](second_stage) | pure or Gaussian |
 //! | [`objective`] | ridge weights of a perturbed objective, then the same | pure |
 //! | [`direct`] | the ridge counterfactual with noise | pure or Gaussian |

@@ -11,10 +11,10 @@ use crate::privacy::{AccountantKind, Budget, Cost};
 use crate::schema::{PanelFrame, PanelSchema};
 use crate::workload::{DpscMethod, DpscWorkload};
 
-/// From this number of donors times epsilon on, weights that balance the past are worth their noise (measured on
-/// panels of counties and on factor models), given so many periods before the intervention; of fewer, whose features
-/// are mostly the noise of single periods, more is asked in proportion.
-pub const BALANCE_FROM: f64 = 300.0;
+/// From this number of donors times epsilon on, the moments of `balance` are worth their noise (measured on
+/// factor models of 100 to 800 donors, where the two methods meet between 100 and 200), given so many periods before the
+/// intervention; of fewer, whose features are mostly the noise of single periods, more is asked in proportion.
+pub const BALANCE_FROM: f64 = 200.0;
 const BALANCE_PERIODS: f64 = 16.0;
 
 /// A plan.
@@ -198,6 +198,8 @@ mod tests {
         for (epsilon, donors, pre_periods, expected) in [
             (0.5, 600, 28, DpscMethod::Balance),
             (0.5, 604, 10, DpscMethod::Index),
+            (1.0, 200, 16, DpscMethod::Balance),
+            (1.0, 199, 16, DpscMethod::Index),
             (1.0, 604, 10, DpscMethod::Balance),
             (5.0, 38, 19, DpscMethod::Index),
         ] {

@@ -142,8 +142,7 @@ impl<'a> Stage<'a> {
             lattice: self.channel.lattice(),
         };
         let exact = donors.ask(&question, answer);
-        self.channel
-            .release(self.name(), exact, 0, accountant, noise)
+        self.channel.release(self.name(), exact, accountant, noise)
     }
 
     /// The counterfactual that a measurement gives.

@@ -103,7 +103,7 @@ pub enum DpscMethod {
     Auto,
     /// The mean of the donors' errors about a public forecast; pure.
     Index,
-    /// The same with weights that balance the past; Gaussian.
+    /// The same, regressed on the donors' past by noisy moments; Gaussian.
     Balance,
     /// Ridge weights with noise added, then a second stage (Algorithm 2 of the paper).
     Output,

@@ -10,8 +10,6 @@ use faer::Mat;
 const FEATURES: usize = 8;
 /// Directions of the past below this part of the largest variance are left out.
 const NEGLIGIBLE: f64 = 1e-9;
-/// The prior variance of what is shrunk, in the errors' own: errors of donors unlike the target are larger.
-pub(super) const PRIOR: f64 = 4.0;
 
 /// The public map from a series to features of its past and its errors.
 pub(super) struct Features {
@@ -20,6 +18,10 @@ pub(super) struct Features {
     past: Mat<f64>,
     /// The typical length of an error before scaling, `rho`.
     pub rho: f64,
+    /// The variances that the target's model gives the errors' coordinates; they sum to one.
+    pub variances: Vec<f64>,
+    /// The drift's coordinates: an error plus these is a deviation from the bases alone.
+    pub drift: Vec<f64>,
     /// The target's own features.
     pub target: Vec<f64>,
 }
@@ -57,13 +59,10 @@ impl Features {
             let (value, vector) = (spectrum.values[kept[k]], spectrum.vectors[(t, kept[k])]);
             vector * value.powf(-0.25) / typical.sqrt()
         });
-        let rho = forecast
-            .spectrum
-            .values
-            .iter()
-            .map(|v| v.sqrt())
-            .sum::<f64>()
-            .sqrt();
+        let values = &forecast.spectrum.values;
+        let rho = values.iter().map(|v| v.sqrt()).sum::<f64>().sqrt();
+        let variances = values.iter().map(|v| v.sqrt() / (rho * rho)).collect();
+        let drift = error_coordinates(&forecast, rho, &forecast.drift);
         // The target's deviations need no later periods: its errors come out as whatever they are, and are dropped.
         let mut series = setting.transformed_past();
         series.extend(&forecast.path);
@@ -73,6 +72,8 @@ impl Features {
             forecast,
             past,
             rho,
+            variances,
+            drift,
             target,
         }
     }
@@ -92,17 +93,34 @@ impl Features {
             .map(|&value| transformed(schema, value))
             .collect();
         let (deviations, errors) = self.forecast.deviations(&series);
-        let mut b = self.forecast.spectrum.coordinates(&errors);
-        for (b, value) in b.iter_mut().zip(&self.forecast.spectrum.values) {
-            *b *= value.powf(-0.25) / self.rho;
-        }
+        let b = error_coordinates(&self.forecast, self.rho, &errors);
         (times(&self.past, &deviations), b)
     }
 
-    /// Values shrunk towards zero, whose noise has this variance: a prior of the forecast's own errors.
-    pub fn gains(&self, noise: f64) -> Vec<f64> {
-        let values = self.forecast.spectrum.values.iter();
-        let prior = values.map(|value| PRIOR * value.sqrt() / (self.rho * self.rho));
-        prior.map(|prior| prior / (prior + noise)).collect()
+    /// From coordinates of errors to the path: one column per coordinate.
+    pub fn to_path(&self) -> Mat<f64> {
+        let spectrum = &self.forecast.spectrum;
+        Mat::from_fn(self.periods(), self.periods(), |i, k| {
+            spectrum.vectors[(i, k)] * spectrum.values[k].powf(0.25) * self.rho
+        })
     }
+
+    /// Variances of independent coordinates as the spectrum of the path's covariance.
+    pub fn spectrum_of(&self, variances: &[f64]) -> Spectrum {
+        let spectrum = &self.forecast.spectrum;
+        let scales = spectrum.values.iter().map(|v| v.sqrt() * self.rho.powi(2));
+        Spectrum {
+            values: variances.iter().zip(scales).map(|(v, s)| v * s).collect(),
+            vectors: spectrum.vectors.clone(),
+        }
+    }
+}
+
+/// `Sigma^(-1/4) e / rho` in the eigenvectors of `Sigma`.
+fn error_coordinates(forecast: &Forecast, rho: f64, errors: &[f64]) -> Vec<f64> {
+    let mut b = forecast.spectrum.coordinates(errors);
+    for (b, value) in b.iter_mut().zip(&forecast.spectrum.values) {
+        *b *= value.powf(-0.25) / rho;
+    }
+    b
 }

@@ -234,7 +234,8 @@ fn balance_keeps_its_epsilon_and_delta() {
     let delta = 1e-3;
     let mu = mu_from_epsilon_delta(1.0, delta).unwrap();
     let panel = Panel::new([-1.0, 1.0], 2, vec![0.0, 0.1, 0.2], vec![vec![0.0; 3]], "");
-    let donor = |value: f64| vec![vec![-value, value, 0.0]];
+    // The same past and opposite errors: 5 of the moments' 5.5; with one feature no angle is one of 60 degrees.
+    let donor = |value: f64| vec![vec![-1.0, 0.0, value]];
     let pair = [donor(1.0), donor(-1.0)];
     let share = Share::Gaussian(mu * mu);
     let bound = attack(&panel, DpscMethod::Balance, share, pair, delta, None);
