@@ -36,7 +36,7 @@
 //! take from earlier ones is released by then. **Charge.** `mu^2` in the parts named.
 //!
 //! # After the noise
-//! The regression's normal [posterior] under a prior from the target's own model: slopes whose noise is large stay near
+//! The regression's normal `posterior` under a prior from the target's own model: slopes whose noise is large stay near
 //! zero, and the answer is then that of [`index`](super::index) with Gaussian noise. The privacy error is the posterior's: by
 //! noise, and by what the prior holds back because of it.
 
