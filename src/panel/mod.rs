@@ -27,7 +27,7 @@
 //! says who has what of the budget.
 //!
 //! # The order of things
-//! A [`PanelPlan`] is made of public quantities; [`run`] measures; [`effects`], [`synthetic_series`] and
+//! A [`PanelPlan`] is made of public quantities; [`run`] measures; [`effects()`], [`synthetic_series`] and
 //! [`imputed_series`] read the release and nothing else. A release holds the law of its noise, so standard errors
 //! are computed from that law, never from further looks at the donors.
 

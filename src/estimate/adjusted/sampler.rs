@@ -83,6 +83,7 @@ struct Sampler<'a> {
     prior: [f64; 3],
     wishart: [ChiSquared<f64>; 2],
     difference: ChiSquared<f64>,
+    /// Of `s_j`.
     tail: ChiSquared<f64>,
     /// `Omega`: variance of `alpha_j`, covariance, variance of `gamma_j`.
     omega: [f64; 3],
@@ -311,15 +312,12 @@ impl<'a> Sampler<'a> {
     fn draw_scales(&mut self, random: &mut impl Rng) {
         let degrees = self.constants.prior_degrees;
         let [of_alpha, covariance, of_gamma] = self.omega;
-        let determinant = positive(
-            of_alpha * of_gamma - covariance * covariance,
-            of_alpha * of_gamma,
-        );
+        let product = of_alpha * of_gamma;
+        let determinant = positive(product - covariance * covariance, product);
         for (j, scale) in self.scales.iter_mut().enumerate() {
             let (a, g) = (self.alpha[j], self.slopes[j]);
-            let distance =
-                (of_gamma * a * a - 2.0 * covariance * a * g + of_alpha * g * g) / determinant;
-            *scale = (degrees + distance) / self.tail.sample(random);
+            let square = of_gamma * a * a - 2.0 * covariance * a * g + of_alpha * g * g;
+            *scale = (degrees + square / determinant) / self.tail.sample(random);
         }
     }
 
