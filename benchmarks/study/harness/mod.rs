@@ -20,6 +20,7 @@
 //! | [`summary`], [`main_table`], [`fidelity_table`], [`placebo_table`], [`effects_table`], [`compare`] | tables for people |
 //! | [`figures`], [`fidelity_figure`], [`plot`], [`scale`] | pictures |
 
+pub mod calibration;
 pub mod cate;
 pub mod coding;
 pub mod compare;

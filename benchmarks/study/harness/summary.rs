@@ -1,5 +1,6 @@
 //! The Markdown summary: every cell with its Monte Carlo errors, and the non-private floor beside it.
 
+use super::calibration;
 use super::compare;
 use super::effects_table;
 use super::fidelity_table;
@@ -28,6 +29,7 @@ pub fn page(
     if let Some(bars) = bars {
         page += &compare::section(cells, bars);
     }
+    page.extend(calibration::section(cells));
     page.extend(main_table::section(cells));
     page.extend(fidelity_table::section(cells));
     page.extend(placebo_table::section(cells));

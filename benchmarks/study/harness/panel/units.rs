@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 /// What a name may be, for messages.
-pub const NAMES: &str = "panel-prop99, panel-german, panel-texas, panel-geolift, panel-walmart, panel-factor600, \
-    panel-factor3000, and panel-factor600-K and panel-factor3000-K (K from 0, paths of their own)";
+pub const NAMES: &str = "panel-prop99, panel-german, panel-texas, panel-geolift, panel-walmart, panel-walmart-others, \
+    panel-factor600, panel-factor3000, and panel-factor600-K and panel-factor3000-K (K from 0, paths of their own)";
 
 /// Untreated units over periods.
 pub struct Units {
@@ -21,7 +21,8 @@ pub struct Units {
     pub targets: Vec<usize>,
 }
 
-/// The counties that the figures to reach are about: 60 at random, once. A few large ones decide the figure.
+/// The counties that the figures to reach are about: 60 at random, once. A few large ones decide the figure, so that
+/// `panel-walmart-others` asks the same of all others.
 const COUNTIES: [u32; 60] = [
     18157, 51165, 32003, 47109, 42129, 18141, 12075, 5055, 22127, 42085, 12051, 1103, 47151, 21213,
     1073, 13033, 51089, 19181, 17181, 45035, 13189, 48401, 48309, 12033, 28057, 18067, 47029,
@@ -40,7 +41,10 @@ type Source = (
     [f64; 2],
 );
 
-const SOURCES: [Source; 5] = [
+const WALMART: &str = "walmart";
+const OTHERS: &str = "walmart-others";
+
+const SOURCES: [Source; 6] = [
     (
         "prop99",
         "smoking_data.csv",
@@ -74,7 +78,15 @@ const SOURCES: [Source; 5] = [
         [500.0, 20000.0],
     ),
     (
-        "walmart",
+        WALMART,
+        "walmart_county_employment.csv",
+        ["cty_fips", "year", "emps_n10"],
+        "",
+        10,
+        [100.0, 1e6],
+    ),
+    (
+        OTHERS,
         "walmart_county_employment.csv",
         ["cty_fips", "year", "emps_n10"],
         "",
@@ -126,11 +138,12 @@ fn read(source: Source, data: &Path) -> Result<Units> {
     units.retain(|_, series| {
         series.len() == periods && series.values().all(|&value| value > bounds[0].min(50.0))
     });
-    let is_target = |unit: &String| {
-        name != "walmart"
-            || unit
-                .parse()
-                .is_ok_and(|county: u32| COUNTIES.contains(&county))
+    let is_among_the_60 =
+        |unit: &String| unit.parse().is_ok_and(|county| COUNTIES.contains(&county));
+    let is_target = |unit: &String| match name {
+        WALMART => is_among_the_60(unit),
+        OTHERS => !is_among_the_60(unit),
+        _ => true,
     };
     let numbered = units.keys().enumerate();
     let targets = numbered

@@ -11,22 +11,30 @@ pub struct Effects {
     constants: Constants,
     /// The workload's `keep`.
     keep: String,
+    /// The workload's `stages`, where any is not the default.
+    stages: Option<String>,
 }
 
 impl Effects {
-    /// With some constants of the fit, or the number of scores to `keep`, replaced, each given as `name=value`.
+    /// With some constants of the fit, the number of scores to `keep`, or shares of stages (`stages.NAME`) replaced, each
+    /// given as `name=value`.
     ///
     /// # Errors
     /// A name that is no constant, or a value that is no number.
     pub fn with(settings: &[&str]) -> Result<Effects> {
         let mut constants = Constants::default();
         let mut keep = "auto".to_owned();
+        let mut stages = Vec::new();
         for setting in settings {
             let (name, value) = setting
                 .split_once('=')
                 .context("a constant is given as name=value")?;
             if name == "keep" {
                 keep = value.into();
+                continue;
+            }
+            if let Some(stage) = name.strip_prefix("stages.") {
+                stages.push(format!("{stage}: {value}"));
                 continue;
             }
             let value: f64 = value
@@ -46,16 +54,23 @@ impl Effects {
             }
         }
         constants.check()?;
-        Ok(Effects { constants, keep })
+        Ok(Effects {
+            constants,
+            keep,
+            stages: (!stages.is_empty()).then(|| stages.join(", ")),
+        })
     }
 }
 
 impl Procedure for Effects {
     fn run(&self, input: &Input, settings: &Settings) -> Result<Findings> {
+        let stages = self.stages.as_ref();
+        let stages = stages.map(|stages| format!(", stages: {{{stages}}}"));
         let workload = format!(
-            "format: dpcausal.workload/1\nmechanism: causal\neffects: {{share: 1, squares: [{}], keep: {}}}",
+            "format: dpcausal.workload/1\nmechanism: causal\neffects: {{share: 1, squares: [{}], keep: {}{}}}",
             input.squares.join(", "),
-            self.keep
+            self.keep,
+            stages.unwrap_or_default()
         );
         let release = measuring::checked_release(input, &workload)?;
         let all = [
