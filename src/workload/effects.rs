@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// With more scores than this, `keep: auto` selects. Above it, the noise that further scores bring to all
-/// others costs more than leaving some out (simulated on survey data; see the measure room's handbook).
+/// others costs more than leaving some out (simulated on survey data).
 const MOST_UNSELECTED: usize = 10;
 
 /// How many scores `keep: auto` selects.

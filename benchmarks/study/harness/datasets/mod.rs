@@ -21,8 +21,8 @@ pub const NAMES: &str = "acs-binary-K and acs-dollars-K (K = 5, 10, 20, 40), ihd
     (S = 1..20), acic-causallib, twins, twins-randomised, lalonde-dw, lalonde-cps3, lalonde-psid3, simulated-binary-R, \
     simulated-normal-R and simulated-lognormal-R (R = 0, 30, 50, the correlation in percent), \
     overlap-binary-S, overlap-normal-S and overlap-lognormal-S (S the strength of assignment in percent; 70 in the \
-    simulated ones), tuning-OUTCOME and tuning-strong-OUTCOME (binary, \
-    normal, lognormal)";
+    simulated ones), tuning-OUTCOME, tuning-strong-OUTCOME and tuning-correlated-OUTCOME \
+    (binary, normal, lognormal)";
 
 /// The population of a name.
 ///
@@ -60,6 +60,9 @@ pub fn load(name: &str, data: &Path) -> Result<Population> {
         }
         ["tuning", "strong", outcome] => {
             simulated::population(outcome, simulated::Recipe::tuning_strong())
+        }
+        ["tuning", "correlated", outcome] => {
+            simulated::population(outcome, simulated::Recipe::tuning_correlated())
         }
         ["tuning", outcome] => simulated::population(outcome, simulated::Recipe::tuning()),
         _ => bail!(

@@ -105,6 +105,15 @@ impl Recipe {
             ..Recipe::tuning()
         }
     }
+
+    /// As [`Self::tuning_strong`], with scores that are nearly collinear, so that their covariance matters more.
+    pub fn tuning_correlated() -> Recipe {
+        Recipe {
+            correlation: 0.7,
+            seed: 19_970_915,
+            ..Recipe::tuning_strong()
+        }
+    }
 }
 
 /// The population of a recipe with this outcome.
