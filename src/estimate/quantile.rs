@@ -1,4 +1,4 @@
-//! Quantiles of the standard normal and of Student's t, with any positive degrees of freedom.
+//! Quantiles of the standard normal and of Student's t, with any positive degrees of freedom; the median of numbers.
 
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 
@@ -31,6 +31,18 @@ pub(super) fn critical_value(level: f64, degrees_of_freedom: f64) -> Result<f64,
         Ok(quantile)
     } else {
         Err(undefined())
+    }
+}
+
+/// The median, of an even number the mean of the middle two; 0 of none.
+pub(super) fn median(values: impl Iterator<Item = f64>) -> f64 {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    let half = values.len() / 2;
+    match values.len() {
+        0 => 0.0,
+        odd if odd % 2 == 1 => values[half],
+        _ => f64::midpoint(values[half - 1], values[half]),
     }
 }
 

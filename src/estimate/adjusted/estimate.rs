@@ -71,7 +71,8 @@ impl VarianceTerms {
 /// An estimate on the outcome's `[-1, 1]` scale: a mixture of normals, one at each posterior draw.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AdjustedEstimate {
-    /// The point estimate, the posterior mean.
+    /// The point estimate, from the posterior medians of both arms' adjustments. Imbalance times slope has a skewed posterior
+    /// with long tails where the budget is tight, and there its mean was farther from the truth.
     pub value: f64,
     /// The parts of its variance.
     pub variance: VarianceTerms,
@@ -87,15 +88,15 @@ struct Component {
 }
 
 impl AdjustedEstimate {
-    /// From draws and the terms that are common to them.
-    fn new(draws: Vec<Component>, mut variance: VarianceTerms) -> AdjustedEstimate {
+    /// About a value, from draws and the terms that are common to them.
+    fn new(value: f64, draws: Vec<Component>, mut variance: VarianceTerms) -> AdjustedEstimate {
         let count = draws.len() as f64;
         let mean = draws.iter().map(|c| c.centre).sum::<f64>() / count;
         let square: f64 = draws.iter().map(|c| (c.centre - mean).powi(2)).sum();
         variance.adjustment = square / (count - 1.0).max(1.0);
         variance.omitted = draws.iter().map(|c| c.omitted).sum::<f64>() / count;
         AdjustedEstimate {
-            value: mean,
+            value,
             variance,
             draws,
         }
@@ -173,6 +174,8 @@ pub struct AdjustedFit {
     pub(super) omitted: Vec<f64>,
     /// `a' beta_0` and `a' beta_1`, by draw.
     pub(super) adjustments: Vec<[f64; 2]>,
+    /// The medians of either. Effects and means are linear in them, so that effects stay differences of means.
+    pub(super) medians: [f64; 2],
     pub(super) sampling: Sampling,
     pub(super) seed: u64,
 }
@@ -182,9 +185,8 @@ impl AdjustedFit {
     pub fn effect(&self, target: Target) -> AdjustedEstimate {
         let distances = self.sampling.distances(target);
         let mean = |t: usize, draw: &[f64; 2]| self.means[t] + distances[t] * draw[t];
-        let draws = self.components(distances[1] - distances[0], |draw| {
-            mean(1, draw) - mean(0, draw)
-        });
+        let effect = |draw: &[f64; 2]| mean(1, draw) - mean(0, draw);
+        let draws = self.components(distances[1] - distances[0], effect);
         let covariance = self.sampling.of_target(target);
         let arms = [Arm::Reference, Arm::Treated];
         let terms = VarianceTerms {
@@ -197,7 +199,7 @@ impl AdjustedFit {
             adjustment: 0.0,
             omitted: 0.0,
         };
-        AdjustedEstimate::new(draws, terms)
+        AdjustedEstimate::new(effect(&self.medians), draws, terms)
     }
 
     /// The draws of what `centre` says, `distance` times as sensitive to omitted confounders as the ATE.
@@ -215,8 +217,9 @@ impl AdjustedFit {
     pub fn mean(&self, arm: Arm, target: Target) -> AdjustedEstimate {
         let t = arm.index();
         let distance = self.sampling.distances(target)[t];
-        let draws = self.components(distance, |draw| self.means[t] + distance * draw[t]);
-        AdjustedEstimate::new(draws, self.terms_of_mean(arm, target))
+        let mean = |draw: &[f64; 2]| self.means[t] + distance * draw[t];
+        let draws = self.components(distance, mean);
+        AdjustedEstimate::new(mean(&self.medians), draws, self.terms_of_mean(arm, target))
     }
 
     /// Joint draws `[E Y(0), E Y(1)]` over the target, all sources of variance included: `each` of them at

@@ -50,6 +50,7 @@ use sampler::Chain;
 use sampling::{Point, Sampling};
 
 use super::EstimateError;
+use super::quantile::median;
 use crate::impute::{Purpose, stream};
 
 /// Fits released moments. Equal arguments give equal fits.
@@ -90,6 +91,7 @@ pub fn fit(
         means: moments.arms().map(|arm| arm.mean),
         mean_noise: moments.arms().map(|arm| arm.mean_noise),
         omitted,
+        medians: [0, 1].map(|t| median(adjustments.iter().map(|draw| draw[t]))),
         adjustments,
         sampling,
         seed,

@@ -75,8 +75,8 @@ const LEAST_DIFFERENCE: f64 = 0.25;
 /// Compares the first estimate of the ATE with the second.
 ///
 /// Means, sampling and omitted confounders are common to both and cancel. What is left is the error of
-/// imbalance times slope. If the prior is right, the first is a posterior mean, whose error no function of
-/// the release correlates with; so `Var(second - first) = Var(second) - Var(first)` (Hausman 1978). It is
+/// imbalance times slope. If the prior is right, no function of the release correlates with the error of a posterior mean,
+/// which the first, of posterior medians, is close to; so `Var(second - first) = Var(second) - Var(first)` (Hausman 1978). It is
 /// taken to be at least a quarter of `Var(second)`.
 pub fn disagreement(first: &AdjustedEstimate, second: &SecondEstimate) -> Disagreement {
     let [first_variance, variance] = [first.variance, second.variance].map(|v| v.adjustment);

@@ -34,12 +34,13 @@ pub use width_law::WidthLaw;
 
 use serde::Serialize;
 
+use super::quantile::median;
 use super::{EstimateError, Estimator};
 use crate::measure::{Documents, Plan};
 use mechanism::{Mechanism, simulation as failed};
 use search::{CANDIDATES, MICRODATA_REPETITIONS, REPETITIONS, Search};
 pub use simulation::Location;
-use simulation::{Repetition, Simulation, Tables, median};
+use simulation::{Repetition, Simulation, Tables};
 
 /// Repetitions that look at the Monte Carlo error: it is small, and a fifth of its size suffices.
 const REFITS: usize = 16;

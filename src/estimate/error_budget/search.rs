@@ -6,8 +6,9 @@
 use serde::Serialize;
 
 use super::mechanism::{Answer, Mechanism, amount};
-use super::simulation::{Tables, median};
+use super::simulation::Tables;
 use crate::estimate::EstimateError;
+use crate::estimate::quantile::median;
 
 /// Repetitions per candidate: the median of 24 privacy variances is within about 10 % at the spread that
 /// posteriors have, which is 5 % of a budget.

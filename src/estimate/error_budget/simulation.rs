@@ -6,6 +6,7 @@ use serde::Serialize;
 use super::floor::floor;
 use super::mechanism::{Answer, Mechanism};
 use super::population::Population;
+use crate::estimate::quantile::median;
 use crate::estimate::{Estimate, EstimateError};
 use crate::impute::{Purpose, derived_seed};
 
@@ -121,18 +122,6 @@ fn successes<T>(results: Vec<Result<T, EstimateError>>) -> Result<(Vec<T>, usize
 pub(super) fn mean(values: impl Iterator<Item = f64>) -> f64 {
     let (sum, count) = values.fold((0.0, 0.0), |(sum, count), v| (sum + v, count + 1.0));
     sum / f64::max(count, 1.0)
-}
-
-/// The median, of an even number the mean of the middle two; 0 of none.
-pub(super) fn median(values: impl Iterator<Item = f64>) -> f64 {
-    let mut values: Vec<f64> = values.collect();
-    values.sort_by(f64::total_cmp);
-    let half = values.len() / 2;
-    match values.len() {
-        0 => 0.0,
-        odd if odd % 2 == 1 => values[half],
-        _ => f64::midpoint(values[half - 1], values[half]),
-    }
 }
 
 /// A median over repetitions.

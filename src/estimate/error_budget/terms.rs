@@ -13,8 +13,9 @@ use serde::Serialize;
 
 use super::mechanism::{Fit, Mechanism, amount};
 use super::search::limits;
-use super::simulation::{Location, Simulation, Tables, mean, median};
+use super::simulation::{Location, Simulation, Tables, mean};
 use crate::estimate::EstimateError;
+use crate::estimate::quantile::median;
 
 /// Tables on which the microdata's fit is looked at: a shift as large as the estimate's own noise shows.
 const FITS: u64 = 8;
