@@ -52,7 +52,9 @@ pub struct EffectsParameters {
     pub ranges: Vec<[f64; 2]>,
     /// The scores that were kept: positions among the candidates, ascending.
     pub kept: Vec<usize>,
-    /// The largest norm of a record's scores, in units of `2^-10`.
+    /// The largest norm of a record's scores in the measurement of their means, in units of `2^-10`.
+    pub means_radius: i64,
+    /// The largest norm of a record's scores about their centre, in the later measurements, in units of `2^-10`.
     pub radius: i64,
     /// The centre of the scores, in units of `2^-10`.
     pub score_centre: Vec<i64>,

@@ -14,13 +14,14 @@
 //! | selection | utility of each score | `Delta = 1` | arms, ranges, scale |
 //! | spread | `(r / B)^2` by arm | 1 | arms, scale |
 //! | outcome-means | `r` by arm | `B` | arms, scale |
-//! | score-means | `s`, `\|s\| <= R` | `R` | ranges, selection |
-//! | imbalance | `w_t s` | `R max w` | arms, score-means |
+//! | score-means | `s`, `\|s\| <= R_m` | `R_m` | ranges, selection |
+//! | imbalance | `w_t s`, `\|s\| <= R` | `R max w` | arms, score-means |
 //! | cross | `s r` by arm | `R B` | arms, scale, score-means |
 //! | covariance | `z z'`, `z = (kappa, s)`, by arm | `R^2 + kappa^2` | score-means |
 //!
-//! Of an outcome with two levels, scale and spread say nothing new and are left out. `y` is the outcome on `[-1, 1]`, `r = clip(y - ybar_t, +-B)`, `R^2 = K/3 + .6 sqrt K` for `K` scores, and
-//! `kappa^2 = R^2 / 10`. From `imbalance` on the scores have the noisy mean subtracted and are clipped again.
+//! Of an outcome with two levels, scale and spread say nothing new and are left out. `y` is the outcome on `[-1, 1]`, `r = clip(y - ybar_t, +-B)`, and `R_m^2 = K/3 + .6 sqrt K` for `K` scores.
+//! From `imbalance` on the scores have the noisy mean subtracted before they are clipped, to `R^2 = K/4` or, with `mu n` above 1000, longer;
+//! `kappa^2 = R^2 / 10`.
 //!
 //! **Adjacency.** Add-remove or replace-one of a privacy unit. **Sensitivity.** That of each statistic,
 //! with its argument, is in the statistic's own documentation, and is tested by brute force. All sums are of

@@ -34,7 +34,7 @@ pub struct Scorer {
     scores: Vec<Stretched>,
     /// The largest norm of a row's scores, in units of `1 / SCORE_SCALE`.
     radius: Option<i64>,
-    /// What is subtracted before the norm is clipped again.
+    /// What is subtracted before the norm is clipped.
     centre: Option<Vec<i64>>,
 }
 
@@ -69,7 +69,7 @@ impl Scorer {
         self
     }
 
-    /// With a public centre subtracted and rows shrunk to the radius again.
+    /// With a public centre subtracted, before rows are shrunk.
     #[must_use]
     pub fn centred(mut self, centre: Vec<i64>) -> Scorer {
         self.centre = Some(centre);
@@ -88,16 +88,13 @@ impl ScoreSource for Scorer {
         for (slot, score) in out.iter_mut().zip(&self.scores) {
             *slot = score.of(table, row);
         }
-        if let Some(radius) = self.radius {
-            clip_norm(out, radius);
-        }
         if let Some(centre) = &self.centre {
             for (slot, centre) in out.iter_mut().zip(centre) {
                 *slot -= centre;
             }
-            if let Some(radius) = self.radius {
-                clip_norm(out, radius);
-            }
+        }
+        if let Some(radius) = self.radius {
+            clip_norm(out, radius);
         }
     }
 }

@@ -5,7 +5,7 @@ use super::outcome_statistics::{
     ArmTotals, ResidualSizes, ResidualSquares, ResidualTotals, Residuals,
 };
 use super::parameters::{arm_counts, range_of};
-use super::plan::{gram_constant, radius};
+use super::plan::{gram_constant, means_radius, radius};
 use super::scale::{ADJUSTED_NOISE, UNADJUSTED_NOISE, edges, residual_scale};
 use super::score_statistics::{Cross, Grams, Imbalance, ScoreMoments, ScoreTotals, WEIGHT_SCALE};
 use super::scorer::{Range, Scorer};
@@ -322,8 +322,8 @@ impl Sequence<'_> {
     fn measure_score_means(&mut self) -> Result<(), MeasureError> {
         let kept = self.parameters.kept.clone();
         let scores = kept.len();
-        let radius = radius(scores);
-        self.parameters.radius = radius;
+        let radius = means_radius(scores);
+        self.parameters.means_radius = radius;
         let scorer = self.scorer(&kept).clipped(radius);
         let statistic = ScoreTotals { scores, radius };
         self.measure(&scorer, &[(Stage::ScoreMeans, vec![scores], &statistic)])?;
@@ -336,8 +336,9 @@ impl Sequence<'_> {
 
     fn measure_products(&mut self) -> Result<(), MeasureError> {
         let (arms, scores) = (self.arms(), self.parameters.kept.len());
-        let radius = self.parameters.radius;
         let records = self.records();
+        let radius = radius(scores, self.plan.mu() * records);
+        self.parameters.radius = radius;
         let floor = |n: &f64| n.max(LEAST_SHARE * records);
         let counts: Vec<f64> = self.parameters.counts.iter().map(floor).collect();
         let least = counts.iter().copied().fold(f64::INFINITY, f64::min);

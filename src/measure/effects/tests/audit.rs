@@ -111,7 +111,8 @@ impl Attack {
             .map(|&[lower, upper]| Range { lower, upper })
             .collect();
         let (scores, radius) = (block.scores.len(), parameters.radius);
-        let clipped = Scorer::new(&self.schema, &block.scores, &ranges).clipped(radius);
+        let of_means = parameters.means_radius;
+        let clipped = Scorer::new(&self.schema, &block.scores, &ranges).clipped(of_means);
         let centred = Scorer::new(&self.schema, &block.scores, &ranges)
             .clipped(radius)
             .centred(parameters.score_centre.clone());
@@ -141,7 +142,13 @@ impl Attack {
             }
             Stage::Spread => ask(&whole, &ResidualSquares(residuals())),
             Stage::OutcomeMeans => ask(&whole, &ResidualTotals(residuals())),
-            Stage::ScoreMeans => ask(&clipped, &ScoreTotals { scores, radius }),
+            Stage::ScoreMeans => ask(
+                &clipped,
+                &ScoreTotals {
+                    scores,
+                    radius: of_means,
+                },
+            ),
             Stage::Imbalance => {
                 let weights = parameters.weights.clone();
                 let imbalance = Imbalance {
