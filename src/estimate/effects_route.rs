@@ -207,6 +207,7 @@ impl Rows<'_> {
             ("sampling", variance.sampling),
             ("heterogeneity", variance.heterogeneity),
             ("noise of arm means", variance.mean_noise),
+            ("clipped outcomes", variance.clipping),
             ("noise of the adjustment", variance.adjustment),
             ("unselected confounders", variance.omitted),
         ];

@@ -50,6 +50,9 @@ pub struct VarianceTerms {
     pub heterogeneity: f64,
     /// Privacy noise of the arms' mean outcomes.
     pub mean_noise: f64,
+    /// What clipped outcomes may bias. The mean excess beyond the clip bounds the bias of a mean, and is taken for its standard
+    /// deviation; of both arms', with a correlation of one half, also for an effect's.
+    pub clipping: f64,
     /// The posterior variance of imbalance times slope: what privacy noise leaves open.
     pub adjustment: f64,
     /// Confounders that the selection of scores left out.
@@ -59,12 +62,12 @@ pub struct VarianceTerms {
 impl VarianceTerms {
     /// The square of the standard error.
     pub fn total(&self) -> f64 {
-        self.sampling + self.heterogeneity + self.mean_noise + self.adjustment + self.omitted
+        self.sampling + self.heterogeneity + self.privacy()
     }
 
     /// The part that would vanish without privacy noise.
     pub fn privacy(&self) -> f64 {
-        self.mean_noise + self.adjustment + self.omitted
+        self.mean_noise + self.clipping + self.adjustment + self.omitted
     }
 }
 
@@ -129,8 +132,12 @@ impl AdjustedEstimate {
     /// add Monte Carlo error of its own. It lies between the least and the most of the components' own
     /// quantiles, which are `deviations` standard deviations from their centres.
     fn quantile(&self, probability: f64, deviations: f64) -> f64 {
-        let common =
-            self.variance.sampling + self.variance.heterogeneity + self.variance.mean_noise;
+        let VarianceTerms {
+            adjustment,
+            omitted,
+            ..
+        } = self.variance;
+        let common = self.variance.total() - adjustment - omitted;
         let components: Vec<[f64; 2]> = (self.draws.iter())
             .map(|c| [c.centre, (common + c.omitted).max(0.0).sqrt()])
             .collect();
@@ -170,6 +177,8 @@ impl AdjustedEstimate {
 pub struct AdjustedFit {
     pub(super) means: [f64; 2],
     pub(super) mean_noise: [f64; 2],
+    /// As of [`CentredMoments`](super::CentredMoments).
+    pub(super) clipping: f64,
     /// The variance, in the effect, of omitted confounders, by draw.
     pub(super) omitted: Vec<f64>,
     /// `a' beta_0` and `a' beta_1`, by draw.
@@ -196,6 +205,7 @@ impl AdjustedFit {
                 .sum(),
             heterogeneity: (covariance[0][0] + covariance[1][1] - 2.0 * covariance[0][1]).max(0.0),
             mean_noise: self.mean_noise.iter().sum(),
+            clipping: self.clipping,
             adjustment: 0.0,
             omitted: 0.0,
         };
@@ -231,7 +241,7 @@ impl AdjustedFit {
         let distances = self.sampling.distances(target);
         let common =
             [Arm::Reference, Arm::Treated].map(|arm| self.terms_of_mean(arm, target).total());
-        let shared = self.sampling.of_target(target)[0][1];
+        let shared = self.sampling.of_target(target)[0][1] + self.clipping / 2.0;
         let mut draws = Vec::with_capacity(self.adjustments.len() * each);
         for (draw, omitted) in self.adjustments.iter().zip(&self.omitted) {
             let [v0, v1] = [0, 1].map(|t| common[t] + omitted * distances[t].powi(2));
@@ -254,6 +264,7 @@ impl AdjustedFit {
             sampling: self.sampling.of_arm(arm, target),
             heterogeneity: self.sampling.of_target(target)[t][t].max(0.0),
             mean_noise: self.mean_noise[t],
+            clipping: self.clipping,
             adjustment: 0.0,
             omitted: 0.0,
         }

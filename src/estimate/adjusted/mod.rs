@@ -90,6 +90,7 @@ pub fn fit(
     Ok(AdjustedFit {
         means: moments.arms().map(|arm| arm.mean),
         mean_noise: moments.arms().map(|arm| arm.mean_noise),
+        clipping: moments.clipping,
         omitted,
         medians: [0, 1].map(|t| median(adjustments.iter().map(|draw| draw[t]))),
         adjustments,

@@ -39,6 +39,8 @@ pub struct CentredMoments {
     pub imbalance: Vec<f64>,
     /// Variance of the privacy noise in each entry of `imbalance`.
     pub imbalance_noise: f64,
+    /// The square of the mean excess of the outcome's residuals beyond their clip: of the bias that the clip may bring to a mean.
+    pub clipping: f64,
     /// What a selection says of the scores that it left out; nothing where there was none.
     pub left_out: Option<LeftOut>,
 }
@@ -72,6 +74,7 @@ impl CentredMoments {
     pub fn check(&self) -> Result<(), EstimateError> {
         let scores = self.scores();
         require(is_variance(self.imbalance_noise), "imbalance's noise")?;
+        require(is_variance(self.clipping), "excess beyond the clip")?;
         let selection = self.left_out.as_ref();
         require(selection.is_none_or(LeftOut::is_valid), "selection")?;
         require(

@@ -32,6 +32,7 @@ pub fn moments_of(effects: &EffectsRelease, arm: usize) -> CentredMoments {
         treated,
         imbalance,
         imbalance_noise,
+        clipping: effects.parameters.residual_excess.powi(2),
         left_out,
     }
 }

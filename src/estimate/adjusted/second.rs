@@ -117,6 +117,7 @@ pub fn second_estimate(
             .sum(),
         heterogeneity: (of_target[0][0] + of_target[1][1] - 2.0 * of_target[0][1]).max(0.0),
         mean_noise: arms[0].mean_noise + arms[1].mean_noise,
+        clipping: moments.clipping,
         adjustment: adjustment_variance,
         omitted: moments.left_out.as_ref().map_or(0.0, LeftOut::bound),
     };

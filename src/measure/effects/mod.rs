@@ -20,7 +20,7 @@
 //! | covariance | `z z'`, `z = (kappa, s)`, by arm | `R^2 + kappa^2` | score-means |
 //!
 //! Of an outcome with two levels, scale and spread say nothing new and are left out. `y` is the outcome on `[-1, 1]`, `r = clip(y - ybar_t, +-B)`, and `R_m^2 = K/3 + .6 sqrt K` for `K` scores.
-//! From `imbalance` on the scores have the noisy mean subtracted before they are clipped, to `R^2 = K/4` or, with `mu n` above 1000, longer;
+//! From `imbalance` on the scores have the noisy mean subtracted before they are clipped, to `R^2 = 1 + .15 K` or, with `mu n` above 1000, longer;
 //! `kappa^2 = R^2 / 10`.
 //!
 //! **Adjacency.** Add-remove or replace-one of a privacy unit. **Sensitivity.** That of each statistic,

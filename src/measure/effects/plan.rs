@@ -181,8 +181,9 @@ pub(super) fn means_radius(scores: usize) -> i64 {
     ((k / 3.0 + 0.6 * k.sqrt()).sqrt() * SCORE_SCALE as f64).floor() as i64
 }
 
-/// The square of the largest norm of `K` scores about their centre, in units of `K/3`, at `mu n` of [`RADIUS_AT`] or less.
-const LEAST_RADIUS_SQUARED: f64 = 0.75;
+/// The square of the largest norm of `K` scores about their centre, `constant + slope K`, at `mu n` of [`RADIUS_AT`] or less.
+/// The constant is for few scores: of one, a clip below 1 leaves little but its sign, and of ten, no more than their length.
+const LEAST_RADIUS_SQUARED: [f64; 2] = [1.0, 0.15];
 
 /// The `mu n` from which on that norm grows.
 const RADIUS_AT: f64 = 1000.0;
@@ -190,22 +191,22 @@ const RADIUS_AT: f64 = 1000.0;
 /// How fast it grows: the bias of clipping against the noise, which falls with `mu n`.
 const RADIUS_GROWTH: f64 = 0.25;
 
-/// No more than this is ever needed: `K` scores in `[-1, 1]` have a squared norm of `K` at most.
-const LARGEST_RADIUS_SQUARED: f64 = 3.0;
-
 /// The largest norm of `scores` scores about their centre, in units of `1 / SCORE_SCALE`, from `mu n`, the product of the
 /// effects' budget and the number of records.
 ///
 /// The clip takes a record whose scores lie farther out for one in the same direction, in all measurements alike. What it
 /// bends leaves some confounding, and a longer norm brings more noise to imbalance and cross products (as `R`) and
 /// covariances (as `R^2`). Chosen by simulation, on populations of the study harness that are in none of its claims: up to a
-/// `mu n` of some 2000, `R^2 = K/4` has intervals about 15 % shorter than `K/3 + .6 sqrt K`, and errors 12 % smaller. At 7500 and
-/// 17,000, where scores are nearly collinear, its bias is half of the standard error, and coverage falls by 3 points; with
-/// `K/2` it does not.
+/// `mu n` of some 2000, `R^2 = 2.5` of ten scores has intervals about 15 % shorter than `K/3 + .6 sqrt K`, and errors 12 % smaller. At
+/// 7500 and 17,000, where scores are nearly collinear, its bias is half of the standard error, and coverage falls by 3 points;
+/// with 5 it does not.
 pub(super) fn radius(scores: usize, mu_n: f64) -> i64 {
-    let factor = LEAST_RADIUS_SQUARED * (mu_n / RADIUS_AT).powf(RADIUS_GROWTH);
-    let factor = factor.clamp(LEAST_RADIUS_SQUARED, LARGEST_RADIUS_SQUARED);
-    ((scores as f64 / 3.0 * factor).sqrt() * SCORE_SCALE as f64).floor() as i64
+    let k = scores as f64;
+    let [constant, slope] = LEAST_RADIUS_SQUARED;
+    let least = constant + slope * k;
+    // Scores in `[-1, 1]` are at most 2 from their centre.
+    let squared = (least * (mu_n / RADIUS_AT).powf(RADIUS_GROWTH)).clamp(least, 4.0 * k);
+    (squared.sqrt() * SCORE_SCALE as f64).floor() as i64
 }
 
 /// The constant before the scores of a Gram matrix: `R / sqrt(10)` makes the arm's mean scores about as
@@ -226,16 +227,16 @@ pub(in crate::measure) fn public_rows(schema: &Schema, delta: Option<f64>) -> Op
 mod tests {
     use super::*;
 
-    /// By hand, of twelve scores: `12 / 4 = 3`; 16 times the `mu n`, twice the square; never beyond 12.
+    /// By hand, of ten scores: `1 + 1.5`; 16 times the `mu n`, twice the square; never beyond `4 K`.
     #[test]
     fn the_radius_grows_with_what_is_known() {
-        let squared = |mu_n: f64| (radius(12, mu_n) as f64 / SCORE_SCALE as f64).powi(2);
-        let expected = [(0.0, 3.0), (1e3, 3.0), (1.6e4, 6.0), (1e9, 12.0)];
+        let squared = |mu_n: f64| (radius(10, mu_n) as f64 / SCORE_SCALE as f64).powi(2);
+        let expected = [(0.0, 2.5), (1e3, 2.5), (1.6e4, 5.0), (1e12, 40.0)];
         for (mu_n, expected) in expected {
             let found = squared(mu_n);
             assert!((found / expected - 1.0).abs() < 1e-3, "{mu_n}: {found}");
         }
         // The norm about 0 is the longer one as long as noise rules.
-        assert!(means_radius(12) > radius(12, 1e4));
+        assert!(means_radius(10) > radius(10, 1e4));
     }
 }

@@ -250,6 +250,7 @@ impl Case {
             treated: arm(1),
             imbalance: self.imbalance.to_vec(),
             imbalance_noise: self.imbalance_noise,
+            clipping: 0.0,
             left_out: None,
         }
     }

@@ -132,6 +132,7 @@ pub(super) fn release(rows: usize, noise: Noise, seed: u64) -> CentredMoments {
         imbalance_noise: sd * sd,
         reference,
         treated,
+        clipping: 0.0,
         left_out: None,
     }
 }

@@ -29,6 +29,7 @@ fn without_information() -> CentredMoments {
         treated: arm,
         imbalance: vec![0.0; SCORES],
         imbalance_noise: 1e12,
+        clipping: 0.0,
         left_out: None,
     }
 }

@@ -73,12 +73,14 @@ fn parts_of_the_variance_add_up_and_means_agree_with_effects() {
         epsilon: 0.1,
         utilities: [500.0, 500.0],
     });
+    moments.clipping = 1e-4;
     let fitted = fit(&moments, &Constants::default(), 2).unwrap();
     for target in [Target::Everyone, Target::Treated, Target::Reference] {
         let effect = fitted.effect(target);
         let terms = effect.variance;
         let sampling = terms.sampling + terms.heterogeneity;
-        let sum = sampling + terms.mean_noise + terms.adjustment + terms.omitted;
+        let of_noise = terms.mean_noise + terms.adjustment;
+        let sum = sampling + of_noise + terms.clipping + terms.omitted;
         assert!((effect.standard_error().powi(2) / sum - 1.0).abs() < 1e-12);
         assert!((terms.privacy() + sampling - terms.total()).abs() < 1e-15);
         let [reference, treated] = [Arm::Reference, Arm::Treated].map(|a| fitted.mean(a, target));
