@@ -203,9 +203,9 @@ const RADIUS_GROWTH: f64 = 0.25;
 pub(super) fn radius(scores: usize, mu_n: f64) -> i64 {
     let k = scores as f64;
     let [constant, slope] = LEAST_RADIUS_SQUARED;
-    let least = constant + slope * k;
+    let growth = (mu_n / RADIUS_AT).powf(RADIUS_GROWTH).max(1.0);
     // Scores in `[-1, 1]` are at most 2 from their centre.
-    let squared = (least * (mu_n / RADIUS_AT).powf(RADIUS_GROWTH)).clamp(least, 4.0 * k);
+    let squared = ((constant + slope * k) * growth).min(4.0 * k);
     (squared.sqrt() * SCORE_SCALE as f64).floor() as i64
 }
 
@@ -238,5 +238,6 @@ mod tests {
         }
         // The norm about 0 is the longer one as long as noise rules.
         assert!(means_radius(10) > radius(10, 1e4));
+        assert_eq!(radius(0, 1e4), 0);
     }
 }
