@@ -10,7 +10,7 @@ use super::scale::edges;
 use super::score_statistics::{Cross, Grams, Imbalance, ScoreMoments, ScoreTotals};
 use super::scorer::{Range, Scorer, clip_norm};
 use super::selection::{Association, utilities, utility_sensitivity};
-use super::statistic::Statistic;
+use super::statistic::{ScoreSource, Statistic};
 use crate::measure::{Counted, Documents, Guarantee, Plan};
 use crate::privacy::{Adjacency, Authorisation, Budget, Confidential, NoiseSource, ReleaseId};
 use crate::release::{CheckedRelease, Release};
@@ -169,6 +169,34 @@ fn row(table: &CodedTable, from: &CodedTable, at: usize, other: usize) -> CodedT
     changed.values[1].as_mut().unwrap()[at] = from.values[1].as_ref().unwrap()[other];
     changed.outcome[at] = from.outcome[other];
     changed
+}
+
+/// What every later statistic's sensitivity takes for granted: no record is longer than the radius once the centre is
+/// subtracted, and one that is not keeps its distance from the centre.
+#[test]
+fn scores_about_a_centre_keep_to_the_radius() {
+    let schema = schema("observational");
+    let scores = schema.scores(&[1, 2, 3], &[1]);
+    let (centre, radius) = ([600, -200, 100, -500, 300, 50], 1300);
+    let plain = Scorer::new(&schema, &scores, &vec![Range::WHOLE; scores.len()]);
+    let centred = plain.clone().centred(centre.to_vec()).clipped(radius);
+    let table = table(300, 8);
+    let (mut clipped, mut whole) = (0, 0);
+    for row in 0..table.rows {
+        let [mut before, mut after] = [vec![0; scores.len()], vec![0; scores.len()]];
+        plain.fill(&table, row, &mut before);
+        centred.fill(&table, row, &mut after);
+        before.iter_mut().zip(centre).for_each(|(s, c)| *s -= c);
+        let squared = |s: &[i64]| s.iter().map(|s| s * s).sum::<i64>();
+        assert!(squared(&after) <= radius * radius);
+        if squared(&before) <= radius * radius {
+            assert_eq!(before, after);
+            whole += 1;
+        } else {
+            clipped += 1;
+        }
+    }
+    assert!(clipped > 50 && whole > 5, "{clipped} {whole}");
 }
 
 /// Utilities on all neighbours of random tables: tables that lack one row, and tables with one replaced.
