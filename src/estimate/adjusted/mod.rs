@@ -87,12 +87,17 @@ pub fn fit(
     if !adjustments.iter().flatten().all(|v| v.is_finite()) {
         return Err(EstimateError::NotFinite);
     }
+    let medians = [0, 1].map(|t| median(adjustments.iter().map(|draw| draw[t])));
+    let spread = |draw: [f64; 2]| {
+        [0, 1].map(|t| medians[t] + constants.posterior_spread * (draw[t] - medians[t]))
+    };
+    let adjustments = adjustments.into_iter().map(spread).collect();
     Ok(AdjustedFit {
         means: moments.arms().map(|arm| arm.mean),
         mean_noise: moments.arms().map(|arm| arm.mean_noise),
         clipping: moments.clipping,
         omitted,
-        medians: [0, 1].map(|t| median(adjustments.iter().map(|draw| draw[t]))),
+        medians,
         adjustments,
         sampling,
         seed,

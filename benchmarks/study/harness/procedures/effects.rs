@@ -44,6 +44,7 @@ impl Effects {
                 "prior_scale" => constants.prior_scale = value,
                 "prior_strength" => constants.prior_strength = value,
                 "prior_degrees" => constants.prior_degrees = value,
+                "posterior_spread" => constants.posterior_spread = value,
                 "difference_scale" => constants.difference_scale = value,
                 "difference_degrees" => constants.difference_degrees = value,
                 "least_arm" => constants.arm_limits[0] = value,

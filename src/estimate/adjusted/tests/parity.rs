@@ -275,6 +275,7 @@ fn the_posterior_agrees_with_another_implementation() {
     let constants = Constants {
         draws: 2500,
         prior_degrees: 1e9,
+        posterior_spread: 1.0,
         ..Constants::default()
     };
     for case in &CASES {
