@@ -6,6 +6,9 @@ use super::subject::Kind;
 use super::summary::percent;
 use std::collections::BTreeMap;
 
+/// Cells of fewer repetitions say too little of coverage.
+const LEAST_REPETITIONS: usize = 100;
+
 /// Of cells where the non-private floor reaches the band's lower end.
 #[derive(Debug, Default)]
 struct Count {
@@ -21,13 +24,14 @@ struct Departure {
     verdict: Verdict,
 }
 
-/// The section, if effects were released.
+/// The section, if effects were released often enough.
 pub fn section(cells: &BTreeMap<Cell, Statistics>) -> Option<String> {
     let (mut band, mut low_floor, mut beneath) = (Count::default(), 0, Vec::new());
     for (cell, ours) in cells {
         let of_effects = Kind::of(&cell.dataset) == Kind::Table
             && cell.is_of_main_target()
-            && compare::is_ours(cell);
+            && compare::is_ours(cell)
+            && ours.repetitions >= LEAST_REPETITIONS;
         let Some(floor) = cells.get(&cell.floor()).filter(|_| of_effects) else {
             continue;
         };
