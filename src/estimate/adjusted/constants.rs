@@ -19,8 +19,9 @@ pub struct Constants {
     /// 95), at no higher error; 2, 13 % longer; at 5000 records and more it makes no difference.
     pub prior_degrees: f64,
     /// By what the posterior draws' distances from their median are multiplied. The draws take the scale of the covariances'
-    /// prior and their shrinkage as known, which are estimates. With 1, on the tuning populations, the intervals covered
-    /// 93 to 95 % where noise rules; 1.06 has 94.5 to 95.5 at an interval 1 to 5 % longer.
+    /// prior and their shrinkage as known, which are estimates. On eleven cells of tuning populations the intervals cover, by
+    /// epsilon, 94.3 to 95.4 % with 1 and 94.7 to 95.7 with 1.06 (standard error .6), and are 1 to 4 % longer; on six with strong confounding
+    /// and skewed outcomes 1 covered 92.2 to 94.9.
     pub posterior_spread: f64,
     /// Prior scale of a whitened difference of the arms' slopes, in standard deviations of the outcome:
     /// wide, because a fit that takes effects for homogeneous is biased where they are not. On populations
