@@ -7,6 +7,9 @@ use common::Scratch;
 const EFFECTS_ONLY: &str =
     "format: dpcausal.workload/1\nmechanism: causal\neffects: {share: 1, squares: [age]}\n";
 
+/// Of the outcome, which lies between 0 and 60,000 dollars.
+const HALF_RANGE: f64 = 30_000.0;
+
 /// A scratch folder whose schema says `observational`, with a release of effects alone.
 fn observational(epsilon: f64) -> Scratch {
     let scratch = Scratch::new();
@@ -51,6 +54,20 @@ fn an_observational_design_is_adjusted_with_a_second_estimate_beside() {
         let sum: f64 = terms.iter().filter_map(|t| t["variance"].as_f64()).sum();
         let error = row["standard_error"].as_f64().expect("a number");
         assert!((sum.sqrt() / error - 1.0).abs() < 1e-9);
+    }
+    // What clipped outcomes may bias is what the release says of its clip, in the outcome's units: of effects and means alike.
+    let release: serde_json::Value =
+        serde_json::from_slice(&scratch.read("release.json")).expect("JSON");
+    let excess = release["effects"]["parameters"]["residual_excess"].as_f64();
+    let expected = (excess.expect("a number") * HALF_RANGE).powi(2);
+    assert!(expected > 0.0);
+    for row in rows {
+        let terms = row["variance_terms"].as_array().expect("terms");
+        let clipping = terms.iter().find(|t| t["source"] == "clipped outcomes");
+        let found = clipping
+            .and_then(|t| t["variance"].as_f64())
+            .expect("a term");
+        assert!((found / expected - 1.0).abs() < 1e-9, "{found} {expected}");
     }
     let again = scratch.run("analyze release.json --estimand ate,att,atc,arm-mean --json -q");
     assert_eq!(

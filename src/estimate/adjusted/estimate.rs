@@ -50,10 +50,12 @@ pub struct VarianceTerms {
     pub heterogeneity: f64,
     /// Privacy noise of the arms' mean outcomes.
     pub mean_noise: f64,
-    /// What clipped outcomes may bias. The mean excess beyond the clip bounds the bias of a mean, and is taken for its standard
-    /// deviation; of both arms', with a correlation of one half, also for an effect's.
+    /// What clipped outcomes may bias: the square of the mean excess of residuals beyond the clip, as the release estimates it. That
+    /// excess bounds a mean's bias and is taken for its standard deviation; with a correlation of one half between
+    /// the arms' also for an effect's.
     pub clipping: f64,
-    /// The posterior variance of imbalance times slope: what privacy noise leaves open.
+    /// The posterior variance of imbalance times slope, of the widened draws
+    /// ([`Constants::posterior_spread`](super::Constants::posterior_spread)): what privacy noise leaves open.
     pub adjustment: f64,
     /// Confounders that the selection of scores left out.
     pub omitted: f64,
@@ -75,7 +77,8 @@ impl VarianceTerms {
 #[derive(Debug, Clone, PartialEq)]
 pub struct AdjustedEstimate {
     /// The point estimate, from the posterior medians of both arms' adjustments. Imbalance times slope has a skewed posterior
-    /// with long tails where the budget is tight, and there its mean was farther from the truth.
+    /// with long tails where the budget is tight, and there its mean is farther from the truth (on 36 cells of tuning populations by
+    /// 2 % of RMSE on the whole, 6 at most).
     pub value: f64,
     /// The parts of its variance.
     pub variance: VarianceTerms,
@@ -181,7 +184,7 @@ pub struct AdjustedFit {
     pub(super) clipping: f64,
     /// The variance, in the effect, of omitted confounders, by draw.
     pub(super) omitted: Vec<f64>,
-    /// `a' beta_0` and `a' beta_1`, by draw.
+    /// `a' beta_0` and `a' beta_1`, by draw, widened about their medians.
     pub(super) adjustments: Vec<[f64; 2]>,
     /// The medians of either. Effects and means are linear in them, so that effects stay differences of means.
     pub(super) medians: [f64; 2],

@@ -79,7 +79,8 @@ impl EffectsPlan {
 }
 
 /// What a stage will measure, as far as it is known before: residuals are taken to need the outcome's whole
-/// half-range as their clip (`B = 1`), which the release lowers to a few residual scales.
+/// half-range as their clip (`B = 1`), which the release lowers to a few residual scales, and the scores' norm is that of the
+/// public guess of the number of records, or the least where there is none.
 #[derive(Debug, Clone)]
 pub struct StageLine {
     /// The stage.

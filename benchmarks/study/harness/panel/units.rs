@@ -44,7 +44,7 @@ type Source = (
 const WALMART: &str = "walmart";
 const OTHERS: &str = "walmart-others";
 
-const SOURCES: [Source; 6] = [
+const SOURCES: [Source; 5] = [
     (
         "prop99",
         "smoking_data.csv",
@@ -85,14 +85,6 @@ const SOURCES: [Source; 6] = [
         10,
         [100.0, 1e6],
     ),
-    (
-        OTHERS,
-        "walmart_county_employment.csv",
-        ["cty_fips", "year", "emps_n10"],
-        "",
-        10,
-        [100.0, 1e6],
-    ),
 ];
 
 /// The panel of a dataset's name.
@@ -113,14 +105,17 @@ pub fn named(name: &str, data: &Path) -> Result<Units> {
             _ => bail!("there is no panel {name:?}; there are {NAMES}"),
         };
     }
+    let is_of_others = name == OTHERS;
+    let name = if is_of_others { WALMART } else { name };
     let source = SOURCES.iter().find(|source| source.0 == name);
     let source =
         source.with_context(|| format!("there is no panel {name:?}; there are {NAMES}"))?;
-    read(*source, data)
+    read(*source, is_of_others, data)
 }
 
-/// Units without the treated one and without units that lack a period or lie below the bounds.
-fn read(source: Source, data: &Path) -> Result<Units> {
+/// Units without the treated one and without units that lack a period or lie below the bounds. Of Walmart's, the 60 counties
+/// are targets, or all others.
+fn read(source: Source, is_of_others: bool, data: &Path) -> Result<Units> {
     let (name, file, columns, treated, pre_periods, bounds) = source;
     let file = DataFile::read(&data.join("panel").join(file))?;
     let text = |cell: &str| Some(cell.to_owned());
@@ -140,11 +135,7 @@ fn read(source: Source, data: &Path) -> Result<Units> {
     });
     let is_among_the_60 =
         |unit: &String| unit.parse().is_ok_and(|county| COUNTIES.contains(&county));
-    let is_target = |unit: &String| match name {
-        WALMART => is_among_the_60(unit),
-        OTHERS => !is_among_the_60(unit),
-        _ => true,
-    };
+    let is_target = |unit: &String| name != WALMART || is_among_the_60(unit) != is_of_others;
     let numbered = units.keys().enumerate();
     let targets = numbered
         .filter(|&(_, unit)| is_target(unit))

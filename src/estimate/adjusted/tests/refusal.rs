@@ -99,6 +99,26 @@ fn parts_of_the_variance_add_up_and_means_agree_with_effects() {
     }
 }
 
+/// The draws are widened about their medians: the estimates stay, and what the noise leaves open grows by the square.
+#[test]
+fn the_spread_widens_the_draws_about_the_estimate() {
+    let moments = release(500, NOISE, 4);
+    let fitted = |posterior_spread: f64| {
+        let constants = Constants {
+            posterior_spread,
+            ..Constants::default()
+        };
+        fit(&moments, &constants, 4)
+            .unwrap()
+            .effect(Target::Everyone)
+    };
+    let [plain, wide] = [1.0, 1.5].map(fitted);
+    assert!((wide.value - plain.value).abs() < 1e-12);
+    let ratio = wide.variance.adjustment / plain.variance.adjustment;
+    assert!((ratio - 2.25).abs() < 1e-9, "{ratio}");
+    assert_eq!(wide.variance.mean_noise, plain.variance.mean_noise);
+}
+
 #[test]
 fn the_interval_is_the_quantiles_of_the_draws() {
     let fitted = fit(&release(500, NOISE, 3), &Constants::default(), 3).unwrap();
